@@ -1,0 +1,129 @@
+package oxbow
+
+import (
+	"regexp"
+	"time"
+)
+
+// Scope names a set of memories that belong together: a tenant and a name
+// inside it, such as user:ada or project:apollo. Nothing crosses a scope.
+type Scope struct {
+	Tenant string `json:"tenant"`
+	Name   string `json:"name"`
+}
+
+// String gives tenant/name.
+func (s Scope) String() string { return s.Tenant + "/" + s.Name }
+
+var nameForm = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}._:@/+-]{0,127}$`)
+
+// Validate refuses names that are empty, longer than 128 characters, or hold
+// anything but letters, digits and . _ : @ / + -.
+func (s Scope) Validate() error {
+	if !nameForm.MatchString(s.Tenant) {
+		return Errorf(CodeInvalid, "the tenant %q is not a name: use up to 128 letters, digits and . _ : @ / + -", s.Tenant)
+	}
+	if !nameForm.MatchString(s.Name) {
+		return Errorf(CodeInvalid, "the scope %q is not a name: use up to 128 letters, digits and . _ : @ / + -", s.Name)
+	}
+	return nil
+}
+
+// ScopeSettings are what an operator sets of a scope. They are versioned:
+// every change makes a new version and a run that applies it.
+type ScopeSettings struct {
+	Scope
+	Zone      string    `json:"zone"` // an IANA time zone; dates and schedules are read in it
+	Policy    Policy    `json:"policy"`
+	Version   int       `json:"version"` // 1 for the defaults
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// Location gives the time zone, UTC when the name does not load.
+func (s ScopeSettings) Location() *time.Location {
+	loc, err := time.LoadLocation(s.Zone)
+	if err != nil {
+		return time.UTC
+	}
+	return loc
+}
+
+// StrengthRule names a formula for strength.
+type StrengthRule string
+
+// The strength rules of DESIGN 4.
+const (
+	Stable  StrengthRule = "stable"
+	Classic StrengthRule = "classic"
+)
+
+// Policy holds the rules of time of a scope.
+type Policy struct {
+	// Strength is the formula, classic or stable. Defaults to stable.
+	Strength StrengthRule `json:"strength"`
+	// HalfLifeDays is the half-life of a kind in days. Defaults to 15 for
+	// episodic and observation, 60 for fact, preference and procedural, else 30.
+	HalfLifeDays map[Kind]float64 `json:"half_life_days"`
+	// ArchiveBelow is the strength under which a memory is archived. Defaults to 0.1.
+	ArchiveBelow float64 `json:"archive_below"`
+	// ListAbove is the strength above which a memory is listed. Defaults to 0.15.
+	ListAbove float64 `json:"list_above"`
+	// SlotCap is how many active memories a slot holds before prune archives
+	// some; free memories count as one slot. Defaults to 500.
+	SlotCap int `json:"slot_cap"`
+	// PruneMinAgeDays protects newborns from prune, in days. Defaults to 14.
+	PruneMinAgeDays float64 `json:"prune_min_age_days"`
+	// PruneMinAccess protects what was used at least so often. Defaults to 3.
+	PruneMinAccess int `json:"prune_min_access"`
+	// MaxShare is the share of a scope that passes may change in 24 hours
+	// before they stop (at least 20 memories). Defaults to 0.05.
+	MaxShare float64 `json:"max_share"`
+	// MaxRetired is how many memories one write may retire before it stops
+	// and asks an operator. Defaults to 20.
+	MaxRetired int `json:"max_retired"`
+	// ClusterMin is how many candidates a scope needs before cluster looks
+	// for groups. Defaults to 5.
+	ClusterMin int `json:"cluster_min"`
+	// ReviewAfterDays is when an event-bound memory is looked at again.
+	// Defaults to 30.
+	ReviewAfterDays float64 `json:"review_after_days"`
+}
+
+// DefaultPolicy gives the policy of a scope that nobody has set.
+func DefaultPolicy() Policy {
+	return Policy{
+		Strength: Stable,
+		HalfLifeDays: map[Kind]float64{
+			Fact: 60, Semantic: 30, Episodic: 15, Procedural: 60,
+			Preference: 60, Observation: 15, Reflection: 30,
+		},
+		ArchiveBelow: 0.1, ListAbove: 0.15,
+		SlotCap: 500, PruneMinAgeDays: 14, PruneMinAccess: 3,
+		MaxShare: 0.05, MaxRetired: 20, ClusterMin: 5, ReviewAfterDays: 30,
+	}
+}
+
+// Validate refuses values that no rule can work with.
+func (p Policy) Validate() error {
+	switch {
+	case p.Strength != Stable && p.Strength != Classic:
+		return Errorf(CodeInvalid, "the strength rule %q is unknown: use stable or classic", p.Strength)
+	case p.ArchiveBelow <= 0 || p.ArchiveBelow >= 1:
+		return Errorf(CodeInvalid, "archive_below is %v: use a number between 0 and 1", p.ArchiveBelow)
+	case p.ListAbove < p.ArchiveBelow || p.ListAbove >= 1:
+		return Errorf(CodeInvalid, "list_above is %v: use a number from archive_below (%v) to 1", p.ListAbove, p.ArchiveBelow)
+	case p.SlotCap < 1 || p.PruneMinAgeDays < 0 || p.PruneMinAccess < 0:
+		return Errorf(CodeInvalid, "slot_cap must be at least 1, prune_min_age_days and prune_min_access at least 0")
+	case p.MaxShare <= 0 || p.MaxShare > 1:
+		return Errorf(CodeInvalid, "max_share is %v: use a number over 0 and up to 1", p.MaxShare)
+	case p.MaxRetired < 1 || p.ClusterMin < 2 || p.ReviewAfterDays <= 0:
+		return Errorf(CodeInvalid, "max_retired must be at least 1, cluster_min at least 2, review_after_days over 0")
+	}
+	for k, d := range p.HalfLifeDays {
+		if d <= 0 || d > 36500 {
+			return Errorf(CodeInvalid, "the half-life of %s is %v days: use a number over 0 and up to 36500", k, d)
+		}
+	}
+	return nil
+}
