@@ -1,0 +1,56 @@
+package store
+
+import (
+	"encoding/json"
+
+	"github.com/oxbow-memory/oxbow"
+)
+
+// AddCounts adds counts to those stored as JSON, "" for none.
+func AddCounts(stored string, more map[string]int) (map[string]int, error) {
+	sum := map[string]int{}
+	if stored != "" {
+		if err := json.Unmarshal([]byte(stored), &sum); err != nil {
+			return nil, oxbow.WrapError(oxbow.CodeInternal, err, "read the run's counts")
+		}
+	}
+	for k, n := range more {
+		sum[k] += n
+	}
+	return sum, nil
+}
+
+// Changed gives how many memories left the active ones, of a run's counts: what
+// the brake on passes adds up.
+func Changed(counts map[string]int) int {
+	return counts[string(oxbow.ArchivedEvent)] + counts[string(oxbow.CompressedTo)] + counts[string(oxbow.SupersededBy)]
+}
+
+// TurnWords is the content of a turn as it is stored.
+type TurnWords struct {
+	User      string       `json:"user,omitempty"`
+	Assistant string       `json:"assistant,omitempty"`
+	Parts     []oxbow.Part `json:"parts,omitempty"`
+}
+
+// JobErrors gives the messages of River's attempt errors, oldest first.
+func JobErrors(stored string) ([]string, error) {
+	var attempts []struct {
+		Error string `json:"error"`
+	}
+	if err := json.Unmarshal([]byte(stored), &attempts); err != nil {
+		return nil, oxbow.WrapError(oxbow.CodeInternal, err, "read the job's errors")
+	}
+	out := make([]string, len(attempts))
+	for i, a := range attempts {
+		out[i] = a.Error
+	}
+	return out, nil
+}
+
+// RawArgs are job arguments that are only passed on, for the one call of River
+// that is generic in them.
+type RawArgs struct{ json.RawMessage }
+
+// Kind satisfies River; nothing is enqueued by it.
+func (RawArgs) Kind() string { return "raw" }

@@ -1,0 +1,140 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/migrations"
+)
+
+func (s *Store) provider() (*goose.Provider, error) {
+	files, err := fs.Sub(migrations.SQLite, "sqlite")
+	if err != nil {
+		return nil, fmt.Errorf("read the migrations: %w", err)
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, s.write, files)
+	if err != nil {
+		return nil, fmt.Errorf("read the migrations: %w", err)
+	}
+	return p, nil
+}
+
+// migrateAttempts bounds how often a step that another process took first is
+// looked at again.
+const migrateAttempts = 5
+
+// Migrate implements store.Admin. Two processes may start at once: each step is
+// one transaction that takes the write lock first, and the one that comes
+// second finds the step done.
+func (s *Store) Migrate(ctx context.Context) error {
+	var err error
+	for range migrateAttempts {
+		if err = s.migrate(ctx); err == nil || oxbow.CodeOf(err) == oxbow.CodeConflict {
+			return err
+		}
+	}
+	return err
+}
+
+func (s *Store) migrate(ctx context.Context) error {
+	have, want, err := s.SchemaVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if have > want {
+		return oxbow.Errorf(oxbow.CodeConflict,
+			"the database is of version %d and this program knows %d: use a newer oxbow, or another database with --db", have, want)
+	}
+	p, err := s.provider()
+	if err != nil {
+		return err
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return translate(err, "migrate the database")
+	}
+	m, err := rivermigrate.New(riversqlite.New(s.write), &rivermigrate.Config{Logger: quiet()})
+	if err != nil {
+		return fmt.Errorf("migrate the queue: %w", err)
+	}
+	if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		return translate(err, "migrate the queue")
+	}
+	return nil
+}
+
+// SchemaVersion implements store.Admin.
+func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error) {
+	p, err := s.provider()
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, src := range p.ListSources() {
+		want = max(want, src.Version)
+	}
+	err = s.write.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version`).Scan(&have)
+	if err != nil && isNoTable(err) {
+		return 0, want, nil
+	}
+	return have, want, translate(err, "read the database's version")
+}
+
+// checks find what the tables' own rules do not forbid; each gives one line a
+// finding.
+var checks = []string{
+	`SELECT 'memory ' || m.id || ': its content is missing' FROM memories m
+		WHERE m.status <> 'erased' AND NOT EXISTS (SELECT 1 FROM contents c WHERE c.id = m.content_id)`,
+	`SELECT 'event ' || e.seq || ': its memory ' || e.memory || ' is missing' FROM memory_events e
+		WHERE NOT EXISTS (SELECT 1 FROM memories m WHERE m.id = e.memory)`,
+	`SELECT 'memory ' || m.id || ': it has no events' FROM memories m
+		WHERE NOT EXISTS (SELECT 1 FROM memory_events e WHERE e.memory = m.id)`,
+	`SELECT 'memory ' || m.id || ': it is erased and its content is still there' FROM memories m
+		WHERE m.status = 'erased' AND EXISTS (SELECT 1 FROM contents c WHERE c.owner = m.id)`,
+	`SELECT 'turn ' || t.id || ': its text is missing' FROM turns t
+		WHERE t.state <> 'erased' AND NOT EXISTS (SELECT 1 FROM contents c WHERE c.id = t.content_id)`,
+	`SELECT 'link ' || l.from_id || ' ' || l.type || ' ' || l.to_id || ': one end is missing' FROM links l
+		WHERE NOT EXISTS (SELECT 1 FROM memories m WHERE m.id = l.from_id) OR NOT EXISTS (SELECT 1 FROM memories m WHERE m.id = l.to_id)`,
+	`SELECT 'job ' || id || ': its arguments are not JSON' FROM river_job WHERE NOT json_valid(json(args))`,
+}
+
+// Check implements store.Admin.
+func (s *Store) Check(ctx context.Context) ([]string, error) {
+	found, err := collect(ctx, s.q, "check the file", scanString, `PRAGMA integrity_check(20)`)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 1 && found[0] == "ok" {
+		found = nil
+	}
+	for _, query := range checks {
+		more, err := collect(ctx, s.q, "check the tables", scanString, query+` LIMIT 100`)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
+	}
+	return found, nil
+}
+
+// Vacuum implements store.Admin. secure_delete has overwritten erased content
+// in the file already; this rewrites it and empties the log beside it.
+func (s *Store) Vacuum(ctx context.Context) error {
+	for _, stmt := range []string{`PRAGMA wal_checkpoint(TRUNCATE)`, `VACUUM`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
+		if _, err := s.write.ExecContext(ctx, stmt); err != nil {
+			return translate(err, "rewrite the file")
+		}
+	}
+	return nil
+}
+
+func isNoTable(err error) bool {
+	return errors.Is(err, sql.ErrNoRows) || strings.Contains(err.Error(), "no such table")
+}

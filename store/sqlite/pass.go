@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/oxbow-memory/oxbow"
+)
+
+// bareMemory leaves the content out, for passes that do not look at it.
+const bareMemory = `SELECT` + memoryColumns + `, '{}' FROM memories m JOIN scopes s ON s.seq = m.scope`
+
+const faded = bareMemory + `
+	WHERE m.scope = ? AND m.status = 'active' AND m.fades_at IS NOT NULL AND m.fades_at <= ? AND m.id > ? ORDER BY m.id LIMIT ?`
+
+// Faded implements store.PassReader.
+func (r reader) Faded(ctx context.Context, s oxbow.Scope, now time.Time, after string, limit int) ([]oxbow.Memory, error) {
+	return r.pass(ctx, s, faded, now.UnixMilli(), after, limit)
+}
+
+const pastExpiry = bareMemory + `
+	WHERE m.scope = ? AND m.status = 'active' AND m.expires_at IS NOT NULL AND m.expires_at <= ? AND m.id > ? ORDER BY m.id LIMIT ?`
+
+// PastExpiry implements store.PassReader.
+func (r reader) PastExpiry(ctx context.Context, s oxbow.Scope, now time.Time, after string, limit int) ([]oxbow.Memory, error) {
+	return r.pass(ctx, s, pastExpiry, now.UnixMilli(), after, limit)
+}
+
+func (r reader) pass(ctx context.Context, s oxbow.Scope, query string, args ...any) ([]oxbow.Memory, error) {
+	seq, err := r.scopeSeq(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return collect(ctx, r.q, "read candidates", scanMemory, query, append([]any{seq}, args...)...)
+}
+
+const slots = `SELECT slot, count(*) FROM memories WHERE scope = ? AND status = 'active' GROUP BY slot`
+
+// Slots implements store.PassReader.
+func (r reader) Slots(ctx context.Context, s oxbow.Scope) (map[string]int, error) {
+	seq, err := r.scopeSeq(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return countBy[string](ctx, r.q, slots, seq)
+}
+
+const slotMemories = bareMemory + ` WHERE m.scope = ? AND m.status = 'active' AND m.slot = ? ORDER BY m.id`
+
+// SlotMemories implements store.PassReader.
+func (r reader) SlotMemories(ctx context.Context, s oxbow.Scope, slot string) ([]oxbow.Memory, error) {
+	return r.pass(ctx, s, slotMemories, slot)
+}
+
+const clusterCandidates = selectMemory + `
+	WHERE m.scope = ? AND m.status = 'active' AND m.key = '' AND NOT m.pinned
+		AND (m.expires_at IS NULL OR m.expires_at > ?) AND (m.fades_at IS NULL OR m.fades_at > ?)
+	ORDER BY m.said_at DESC, m.id DESC LIMIT ?`
+
+// ClusterCandidates implements store.PassReader.
+func (r reader) ClusterCandidates(ctx context.Context, s oxbow.Scope, now time.Time, limit int) ([]oxbow.Memory, error) {
+	return r.pass(ctx, s, clusterCandidates, now.UnixMilli(), now.UnixMilli(), limit)
+}
+
+const passChanges = `
+	SELECT coalesce(sum(changed), 0) FROM runs
+	WHERE scope = ? AND name IN ('decay', 'prune', 'synthesize') AND about > ?`
+
+// PassChanges implements store.PassReader.
+func (r reader) PassChanges(ctx context.Context, s oxbow.Scope, since time.Time) (int, error) {
+	seq, err := r.scopeSeq(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	err = r.q.row(ctx, passChanges, seq, since.UnixMilli()).Scan(&n)
+	return n, translate(err, "count what passes changed")
+}
+
+const allMemories = selectMemory + ` WHERE m.scope = ? AND m.id > ? ORDER BY m.id LIMIT ?`
+
+// AllMemories implements store.PassReader.
+func (r reader) AllMemories(ctx context.Context, s oxbow.Scope, after string, limit int) ([]oxbow.Memory, error) {
+	return r.pass(ctx, s, allMemories, after, limit)
+}

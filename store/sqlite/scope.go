@@ -1,0 +1,101 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+const selectScope = `SELECT tenant, name, zone, policy, version, created_at, updated_at FROM scopes`
+
+func scanScope(rows *sql.Rows) (oxbow.ScopeSettings, error) {
+	var s oxbow.ScopeSettings
+	var policy string
+	var created, updated int64
+	if err := rows.Scan(&s.Tenant, &s.Name, &s.Zone, &policy, &s.Version, &created, &updated); err != nil {
+		return s, err
+	}
+	s.CreatedAt, s.UpdatedAt = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
+	return s, json.Unmarshal([]byte(policy), &s.Policy)
+}
+
+const scopeByName = selectScope + ` WHERE tenant = ? AND name = ?`
+
+// Scope implements store.ScopeReader.
+func (r reader) Scope(ctx context.Context, s oxbow.Scope) (oxbow.ScopeSettings, error) {
+	found, err := collect(ctx, r.q, "read the scope", scanScope, scopeByName, s.Tenant, s.Name)
+	if err != nil {
+		return oxbow.ScopeSettings{}, err
+	}
+	if len(found) == 0 {
+		return oxbow.ScopeSettings{}, oxbow.Errorf(oxbow.CodeNotFound, "there is no scope %s; oxbow scope list shows those there are", s.Name)
+	}
+	return found[0], nil
+}
+
+const listScopes = selectScope + ` WHERE ? = '' OR tenant = ? ORDER BY tenant, name`
+
+// ListScopes implements store.ScopeReader.
+func (r reader) ListScopes(ctx context.Context, tenant string) ([]oxbow.ScopeSettings, error) {
+	return collect(ctx, r.q, "list scopes", scanScope, listScopes, tenant, tenant)
+}
+
+const putScope = `UPDATE scopes SET zone = ?, policy = ?, version = ?, updated_at = ? WHERE tenant = ? AND name = ? AND version = ?`
+
+// PutScope implements store.ScopeWriter.
+func (t *tx) PutScope(ctx context.Context, s oxbow.ScopeSettings) error {
+	res, err := t.q.exec(ctx, putScope, s.Zone, store.JSON(s.Policy), s.Version, s.UpdatedAt.UnixMilli(), s.Tenant, s.Name, s.Version-1)
+	if err != nil {
+		return translate(err, "set the scope")
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		return oxbow.Errorf(oxbow.CodeConflict, "the scope %s was set by somebody else meanwhile; look at it and repeat", s.Name)
+	}
+	return nil
+}
+
+const selectSchedule = `
+	SELECT s.tenant, s.name, d.name, d.spec, d.next_at, d.last_at, d.catch_up, d.paused
+	FROM schedules d JOIN scopes s ON s.seq = d.scope`
+
+func scanSchedule(rows *sql.Rows) (store.Schedule, error) {
+	var d store.Schedule
+	var next int64
+	var last sql.NullInt64
+	err := rows.Scan(&d.Scope.Tenant, &d.Scope.Name, &d.Name, &d.Spec, &next, &last, &d.CatchUp, &d.Paused)
+	d.NextAt, d.LastAt = time.UnixMilli(next).UTC(), fromMS(last)
+	return d, err
+}
+
+const listSchedules = selectSchedule + ` WHERE s.tenant = ? AND (? = '' OR s.name = ?) ORDER BY s.name, d.name`
+
+// ListSchedules implements store.ScopeReader.
+func (r reader) ListSchedules(ctx context.Context, s oxbow.Scope) ([]store.Schedule, error) {
+	return collect(ctx, r.q, "list schedules", scanSchedule, listSchedules, s.Tenant, s.Name, s.Name)
+}
+
+const dueSchedules = selectSchedule + ` WHERE d.paused = 0 AND d.next_at <= ? ORDER BY d.next_at, s.seq, d.name LIMIT ?`
+
+// DueSchedules implements store.ScopeReader.
+func (r reader) DueSchedules(ctx context.Context, now time.Time, limit int) ([]store.Schedule, error) {
+	return collect(ctx, r.q, "read due schedules", scanSchedule, dueSchedules, now.UnixMilli(), limit)
+}
+
+const putSchedule = `
+	INSERT INTO schedules (scope, name, spec, next_at, last_at, catch_up, paused) VALUES (?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT (scope, name) DO UPDATE SET spec = excluded.spec, next_at = excluded.next_at, last_at = excluded.last_at,
+		catch_up = excluded.catch_up, paused = excluded.paused`
+
+// PutSchedule implements store.ScopeWriter.
+func (t *tx) PutSchedule(ctx context.Context, d store.Schedule) error {
+	seq, err := t.scopeSeq(ctx, d.Scope)
+	if err != nil {
+		return err
+	}
+	_, err = t.q.exec(ctx, putSchedule, seq, d.Name, d.Spec, d.NextAt.UnixMilli(), ms(d.LastAt), d.CatchUp, d.Paused)
+	return translate(err, "set the schedule")
+}

@@ -1,0 +1,195 @@
+// Package sqlite keeps Oxbow's store in one file, with nothing else installed.
+//
+// It mirrors store/postgres file by file and function by function; what differs
+// is only what the databases make differ. Two things are worth knowing before
+// reading on. All writes go through one connection, which River shares, and a
+// goroutine that gathers the transactions that are waiting into one commit, each
+// in a savepoint of its own (commit.go). Reads have a pool of their own and,
+// thanks to the write-ahead log, never wait for a writer.
+//
+// Only cmd and tests may import it; everything else knows package store.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// Config says which file to open.
+type Config struct {
+	// Path is the database file. Its folder is made when it is missing.
+	Path string
+	// Full makes every commit reach the disk before it is answered
+	// (synchronous=FULL). Defaults to false: a power cut may lose the last
+	// commits, a crash of the program loses none.
+	Full bool
+	// MaxPages bounds the file in pages of 4 KiB; 0 is no bound. For tests of
+	// a full disk.
+	MaxPages int
+	// ReadConns is the size of the read pool. Defaults to 4.
+	ReadConns int
+}
+
+// Store is one open database file.
+type Store struct {
+	reader
+	path     string
+	write    *sql.DB // one connection, shared with River
+	read     *sql.DB
+	river    *river.Client[*sql.Tx] // inserts only
+	writes   *statements
+	reads    *statements
+	requests chan *request
+	closing  chan struct{}
+	closed   chan struct{}
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens or makes the file, readable by its owner only. It does not
+// migrate.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	if cfg.ReadConns <= 0 {
+		cfg.ReadConns = 4
+	}
+	if err := prepareFile(cfg.Path); err != nil {
+		return nil, err
+	}
+	sync := "NORMAL"
+	if cfg.Full {
+		sync = "FULL"
+	}
+	pragmas := []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(" + sync + ")",
+		"foreign_keys(1)", "secure_delete(1)", "temp_store(2)", "cache_size(-32000)"}
+	if cfg.MaxPages > 0 {
+		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", cfg.MaxPages))
+	}
+	write, err := sql.Open("sqlite", dsn(cfg.Path, append([]string{}, pragmas...), true))
+	if err != nil {
+		return nil, translate(err, "open the database")
+	}
+	write.SetMaxOpenConns(1)
+	read, err := sql.Open("sqlite", dsn(cfg.Path, []string{"busy_timeout(10000)", "query_only(1)", "cache_size(-8000)", "temp_store(2)"}, false))
+	if err != nil {
+		return nil, translate(err, "open the database")
+	}
+	read.SetMaxOpenConns(cfg.ReadConns)
+	s := &Store{
+		path: cfg.Path, write: write, read: read,
+		writes: newStatements(write), reads: newStatements(read),
+		requests: make(chan *request), closing: make(chan struct{}), closed: make(chan struct{}),
+	}
+	if err := s.probe(ctx); err != nil {
+		return nil, errors.Join(err, write.Close(), read.Close())
+	}
+	s.reader = reader{q: &pool{db: read, stmts: s.reads}}
+	s.river, err = river.NewClient(riversqlite.New(write), &river.Config{Logger: quiet()})
+	if err != nil {
+		return nil, fmt.Errorf("make the queue's client: %w", err)
+	}
+	go s.commitLoop()
+	return s, nil
+}
+
+// prepareFile makes the folder and an empty file that only the owner can read,
+// before SQLite would make it with the process's umask.
+func prepareFile(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return oxbow.WrapError(oxbow.CodeUnavailable, err, "cannot make the folder of the database; choose another with --db")
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return oxbow.WrapError(oxbow.CodeUnavailable, err, "cannot open the database file; choose another with --db")
+	}
+	return f.Close()
+}
+
+func dsn(path string, pragmas []string, immediate bool) string {
+	q := url.Values{}
+	for _, p := range pragmas {
+		q.Add("_pragma", p)
+	}
+	if immediate {
+		q.Set("_txlock", "immediate")
+	}
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
+}
+
+// probe reads the file's header, so that a file that is no database is refused
+// before anything is written to it.
+func (s *Store) probe(ctx context.Context) error {
+	var n int
+	if err := s.write.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&n); err != nil {
+		return translate(err, "open "+s.path)
+	}
+	return nil
+}
+
+// InTx implements store.Store.
+func (s *Store) InTx(ctx context.Context, fn func(context.Context, store.Tx) error) error {
+	return s.submit(ctx, func(ctx context.Context, t *tx) error { return fn(ctx, t) })
+}
+
+// Close implements store.Store.
+func (s *Store) Close() error {
+	close(s.closing)
+	<-s.closed
+	s.writes.close()
+	s.reads.close()
+	return errors.Join(s.read.Close(), s.write.Close())
+}
+
+// Describe implements store.Admin.
+func (s *Store) Describe() string { return "sqlite " + s.path }
+
+// Embedded implements store.Admin.
+func (s *Store) Embedded() bool { return true }
+
+// NewClient implements store.Admin.
+func (s *Store) NewClient(cfg *river.Config) (store.Client, error) {
+	c, err := river.NewClient(riversqlite.New(s.write), cfg)
+	if err != nil {
+		return nil, fmt.Errorf("make the queue's client: %w", err)
+	}
+	return c, nil
+}
+
+// tx is one savepoint of the running transaction.
+type tx struct {
+	reader
+	s   *Store
+	sql *sql.Tx
+}
+
+var _ store.Tx = (*tx)(nil)
+
+// reader answers from a pool or from inside a transaction.
+type reader struct{ q querier }
+
+func ms(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMilli()
+}
+
+func fromMS(v sql.NullInt64) time.Time {
+	if !v.Valid {
+		return time.Time{}
+	}
+	return time.UnixMilli(v.Int64).UTC()
+}
