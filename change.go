@@ -12,6 +12,20 @@ import (
 type Guard struct {
 	Status         Status
 	ContentVersion int
+	// FadedBy, when it is set, expects that the memory fades at or before this
+	// instant: one that was used meanwhile does not.
+	FadedBy time.Time
+}
+
+// holds tells whether a memory is as the guard expects.
+func (g *Guard) holds(m Memory) bool {
+	if g == nil {
+		return true
+	}
+	if !g.FadedBy.IsZero() && (m.FadesAt.IsZero() || m.FadesAt.After(g.FadedBy)) {
+		return false
+	}
+	return g.Status == m.Status && g.ContentVersion == m.ContentVersion
 }
 
 // Change is one intended change of one memory: the only thing that a store
@@ -69,7 +83,7 @@ func (c Change) Apply(m Memory, p Policy, now time.Time) (Memory, Event, error) 
 	if c.New != nil {
 		return c.create(p, now)
 	}
-	if c.Guard != nil && (c.Guard.Status != m.Status || c.Guard.ContentVersion != m.ContentVersion) {
+	if !c.Guard.holds(m) {
 		return m, Event{}, ErrStale
 	}
 	to, err := Move(c.Type, m.Status)

@@ -1,10 +1,10 @@
 package oxbow
 
-// move says between which statuses a type of event may move a memory. No
+// moves says between which statuses a type of event may move a memory. No
 // entry for a status means that the event is refused there.
 var moves = map[EventType]map[Status]Status{
-	Rated:         {Active: Active},
-	Dated:         {Active: Active},
+	Rated:         stays(Active, Superseded, Compressed),
+	Dated:         stays(Active, Superseded, Compressed),
 	PinnedEvent:   {Active: Active},
 	UnpinnedEvent: {Active: Active},
 	Edited:        {Active: Active},

@@ -2,6 +2,7 @@ package oxbow
 
 import (
 	"regexp"
+	"slices"
 	"time"
 )
 
@@ -35,7 +36,8 @@ type ScopeSettings struct {
 	Scope
 	Zone      string    `json:"zone"` // an IANA time zone; dates and schedules are read in it
 	Policy    Policy    `json:"policy"`
-	Version   int       `json:"version"` // 1 for the defaults
+	Version   int       `json:"version"`  // 1 for the defaults
+	Memories  int       `json:"memories"` // how many it holds in any status but erased; the store counts
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
@@ -104,24 +106,28 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// Validate refuses values that no rule can work with.
+// Validate refuses values that no rule can work with. Its conditions say what
+// must hold, because a NaN passes every comparison that says what must not.
 func (p Policy) Validate() error {
 	switch {
 	case p.Strength != Stable && p.Strength != Classic:
 		return Errorf(CodeInvalid, "the strength rule %q is unknown: use stable or classic", p.Strength)
-	case p.ArchiveBelow <= 0 || p.ArchiveBelow >= 1:
+	case !(p.ArchiveBelow > 0 && p.ArchiveBelow < 1):
 		return Errorf(CodeInvalid, "archive_below is %v: use a number between 0 and 1", p.ArchiveBelow)
-	case p.ListAbove < p.ArchiveBelow || p.ListAbove >= 1:
+	case !(p.ListAbove >= p.ArchiveBelow && p.ListAbove < 1):
 		return Errorf(CodeInvalid, "list_above is %v: use a number from archive_below (%v) to 1", p.ListAbove, p.ArchiveBelow)
-	case p.SlotCap < 1 || p.PruneMinAgeDays < 0 || p.PruneMinAccess < 0:
+	case p.SlotCap < 1 || !(p.PruneMinAgeDays >= 0) || p.PruneMinAccess < 0:
 		return Errorf(CodeInvalid, "slot_cap must be at least 1, prune_min_age_days and prune_min_access at least 0")
-	case p.MaxShare <= 0 || p.MaxShare > 1:
+	case !(p.MaxShare > 0 && p.MaxShare <= 1):
 		return Errorf(CodeInvalid, "max_share is %v: use a number over 0 and up to 1", p.MaxShare)
-	case p.MaxRetired < 1 || p.ClusterMin < 2 || p.ReviewAfterDays <= 0:
+	case p.MaxRetired < 1 || p.ClusterMin < 2 || !(p.ReviewAfterDays > 0):
 		return Errorf(CodeInvalid, "max_retired must be at least 1, cluster_min at least 2, review_after_days over 0")
 	}
 	for k, d := range p.HalfLifeDays {
-		if d <= 0 || d > 36500 {
+		if !slices.Contains(Kinds, k) {
+			return Errorf(CodeInvalid, "there is no kind %q to give a half-life to: use one of %v", k, Kinds)
+		}
+		if !(d > 0 && d <= 36500) {
 			return Errorf(CodeInvalid, "the half-life of %s is %v days: use a number over 0 and up to 36500", k, d)
 		}
 	}

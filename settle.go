@@ -2,6 +2,7 @@ package oxbow
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -35,6 +36,8 @@ type standing struct {
 //   - a statement retires the active older ones that it contradicts or
 //     supersedes, unless they are pinned or more trusted: then they conflict,
 //     and at the same address the newcomer is the one that is set aside;
+//   - facts at one address replace each other, and equal values confirm, without
+//     anybody's verdict; a stored verdict that decides the pair goes before that;
 //   - an equal restatement is compressed into the active one that it repeats
 //     (or takes its place, when it is more trusted or pinned);
 //   - a confirmation counts when a user said it, in another conversation, and
@@ -107,14 +110,16 @@ func (f *fold) place(n *standing) {
 	if n.m.Status == Quarantined {
 		return
 	}
-	for _, v := range f.verdicts[n.m.ID] {
+	for _, v := range f.against(n) {
 		m := f.byID[v.Older]
 		if m.frozen || m.status != Active {
 			continue
 		}
 		switch v.Relation {
 		case Contradicts, Replaces:
-			f.retire(n, m)
+			f.retire(n, m, v.Judge == Operator)
+		case Rejected:
+			f.reject(n, m)
 		case Unsure:
 			f.links[Link{From: n.m.ID, To: m.m.ID, Type: ConflictsWith}] = true
 		case ConfirmsIt:
@@ -126,12 +131,54 @@ func (f *fold) place(n *standing) {
 	}
 }
 
+// against gives the verdicts of n against older members: the stored ones, and
+// for a fact those that follow from its address, which holds one value however
+// unsure a judge was.
+func (f *fold) against(n *standing) []Verdict {
+	vs := f.verdicts[n.m.ID]
+	if !n.m.IsFact() {
+		return vs
+	}
+	judged := map[string]Relation{}
+	for _, v := range vs {
+		judged[v.Older] = v.Relation
+	}
+	for _, m := range f.order {
+		if m == n {
+			break
+		}
+		said := judged[m.m.ID]
+		// A pin is a later word of the operator than a rejection.
+		decided := said == Contradicts || said == Replaces || said == Equal || said == Rejected && !n.m.Pinned
+		if !SameAddress(n.m, m.m) || decided || m.m.Status == Quarantined {
+			continue
+		}
+		r := Replaces
+		if said == ConfirmsIt || SameText(n.m.Content.Text, m.m.Content.Text) {
+			r = Equal
+		}
+		vs = append(vs, Verdict{Older: m.m.ID, Newer: n.m.ID, Relation: r})
+	}
+	return vs
+}
+
+// SameText tells whether two texts say the same words: equal but for case, white
+// space and the marks at the end.
+func SameText(a, b string) bool { return foldText(a) == foldText(b) }
+
+func foldText(s string) string {
+	return strings.TrimRight(strings.ToLower(strings.Join(strings.Fields(s), " ")), ".!? ")
+}
+
 // retire lets n take m's place, if it may.
-func (f *fold) retire(n, m *standing) {
+func (f *fold) retire(n, m *standing, operator bool) {
 	if n.status != Active {
 		return
 	}
-	if !m.m.Pinned && n.m.Source.Trust() >= m.m.Source.Trust() {
+	// Of two facts at one address a pin decides: the pinned one may be the newer
+	// one when the more trusted one arrives late.
+	byPin := n.m.Pinned && SameAddress(n.m, m.m)
+	if !m.m.Pinned && (byPin || operator || n.m.Source.Trust() >= m.m.Source.Trust()) {
 		m.status, m.replacedBy, m.replacedWhy = Superseded, n.m.ID, "a newer statement replaced it"
 		f.links[Link{From: n.m.ID, To: m.m.ID, Type: Supersedes}] = true
 		return
@@ -143,6 +190,14 @@ func (f *fold) retire(n, m *standing) {
 		if m.m.Pinned {
 			n.replacedWhy = "a pinned fact holds this address"
 		}
+	}
+}
+
+// reject sets n aside, because an operator kept m.
+func (f *fold) reject(n, m *standing) {
+	f.links[Link{From: n.m.ID, To: m.m.ID, Type: ConflictsWith}] = true
+	if !n.frozen && !n.m.Pinned && n.status == Active {
+		n.status, n.replacedBy, n.replacedWhy = Superseded, m.m.ID, "an operator kept the older one"
 	}
 }
 

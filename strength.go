@@ -12,10 +12,14 @@ const hoursPerDay = 24.0
 // days gives a duration in days.
 func days(d time.Duration) float64 { return d.Hours() / hoursPerDay }
 
-// fromDays gives days as a duration, in whole milliseconds, because that is
-// what both databases keep.
+// maxDays is the longest life that is reckoned with, in days: a Duration ends
+// at 292 years, and a half-life of a century times its steps is longer.
+const maxDays = 100_000.0
+
+// fromDays gives days, at most maxDays, as a duration, in whole milliseconds,
+// because that is what both databases keep.
 func fromDays(d float64) time.Duration {
-	return time.Duration(math.Round(d*hoursPerDay*3600*1000)) * time.Millisecond
+	return time.Duration(math.Round(min(d, maxDays)*hoursPerDay*3600*1000)) * time.Millisecond
 }
 
 // UseStep says how many whole steps use has lengthened a memory's life:

@@ -13,8 +13,13 @@ const (
 	ConfirmsIt  Relation = "confirms"    // the newer one says the same in other words
 	Equal       Relation = "equal"       // the newer one restates the older one
 	Unsure      Relation = "conflicts"   // they cannot both be right, but which one is unclear
+	Rejected    Relation = "rejected"    // an operator kept the older one; the newer one is set aside
 	Unrelated   Relation = "unrelated"   // never stored
 )
+
+// Operator is the judge of verdicts that a person gave. They bind: trust does not
+// stop them, and no judge replaces them.
+const Operator = "operator"
 
 // Verdict is one judgement of a pair of memories. It is about the pair in the
 // order in which the two were said, whichever was stored first; that, and

@@ -91,6 +91,10 @@ func (w *planner) apply(c oxbow.Change) error {
 	if s == nil {
 		return oxbow.Errorf(oxbow.CodeNotFound, "there is no memory %s", c.Memory)
 	}
+	if c.Type == oxbow.ErasedEvent && (s.created || s.m.ContentVersion != s.was.ContentVersion) {
+		// Erase takes the stored words out of the index, so they must be those in it.
+		return oxbow.Errorf(oxbow.CodeConflict, "the memory %s is changed and erased at once; erase it by itself", c.Memory)
+	}
 	if content := c.NewContent(); content != nil {
 		c.Seal = seal(c.Memory, s.m.ContentVersion+1, *content)
 	}

@@ -319,6 +319,9 @@ type ScopeWriter interface {
 	PutSchedule(ctx context.Context, s Schedule) error
 }
 
+// WorkerTTL is how long a worker counts as alive after its last beat.
+const WorkerTTL = 30 * time.Second
+
 // Queue is River inside a transaction.
 type Queue interface {
 	// Enqueue inserts jobs that become visible when the transaction commits.
@@ -335,6 +338,10 @@ type Queue interface {
 	RetryJob(ctx context.Context, id int64) error
 	// SetQueuePaused pauses or resumes a queue for every worker.
 	SetQueuePaused(ctx context.Context, queue string, paused bool) error
-	// Beat says that a worker is alive at now; a zero now takes it away.
+	// Beat says that a worker, whose name is its River client's id, is alive at
+	// now; a zero now takes it away. Workers that gave no sign of life for
+	// WorkerTTL are taken away too, and running jobs of workers that are not
+	// there any more become available again: fence and ledger make that safe
+	// even for one that only slept.
 	Beat(ctx context.Context, worker string, now time.Time) error
 }

@@ -18,6 +18,9 @@ type WorkReader interface {
 	// PendingJobs counts the jobs of a run that are not finished; an empty run
 	// counts all of them.
 	PendingJobs(ctx context.Context, run string) (int, error)
+	// ReadyJobs counts those of them that are running or could run now: not
+	// the ones that wait for their time.
+	ReadyJobs(ctx context.Context, run string) (int, error)
 	// QueueStats gives each queue's depth and the age of its oldest job.
 	QueueStats(ctx context.Context) ([]QueueStat, error)
 	// LiveWorkers counts workers that gave a sign of life at or after since.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/words"
 	"github.com/kljensen/snowball/english"
@@ -49,18 +50,45 @@ func Analyse(s string) (terms []Term, length int) {
 	}
 	tokens := words.FromString(s)
 	for tokens.Next() {
-		w := tokens.Value()
-		if isCJK(w) {
-			cjk = append(cjk, []rune(w)...)
-			continue
+		rest := tokens.Value()
+		if !isCJK(firstRune(rest)) {
+			flush()
 		}
-		flush()
-		if stem := Stem(w); stem != "" {
-			add(stem)
+		// A word of letters and a particle may be one token: Go言語, Go를.
+		for rest != "" {
+			n := cjkPrefix(rest)
+			cjk = append(cjk, []rune(rest[:n])...)
+			rest = rest[n:]
+			n = strings.IndexFunc(rest, isCJK)
+			if n < 0 {
+				n = len(rest)
+			}
+			if n == 0 {
+				continue
+			}
+			flush()
+			if stem := Stem(rest[:n]); stem != "" {
+				add(stem)
+			}
+			rest = rest[n:]
 		}
 	}
 	flush()
 	return terms, length
+}
+
+func firstRune(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}
+
+// cjkPrefix gives the length in bytes of the run that a text begins with.
+func cjkPrefix(s string) int {
+	n := strings.IndexFunc(s, func(r rune) bool { return !isCJK(r) })
+	if n < 0 {
+		return len(s)
+	}
+	return n
 }
 
 // Stem gives the term of one word, or "" for a stop word or a word without
@@ -80,9 +108,7 @@ func Hash(w string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 
-func isCJK(w string) bool {
-	for _, r := range w {
-		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
-	}
-	return false
+func isCJK(r rune) bool {
+	// The two marks that lengthen a vowel belong to no script.
+	return r == 'ー' || r == 'ｰ' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }

@@ -1,11 +1,14 @@
 package text
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/oxbow-memory/oxbow"
 )
 
 // MaxBytes is the largest text that is stored, 64 KiB.
@@ -18,6 +21,7 @@ func Normalise(s string) string {
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	s = strings.ReplaceAll(s, "\x00", "")
 	s = strings.ReplaceAll(s, "\r\n", "\n")
+	s = strings.ReplaceAll(s, "\r", "\n")
 	return strings.TrimSpace(norm.NFC.String(s))
 }
 
@@ -28,6 +32,9 @@ func Clip(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}
+	if n < 1 {
+		return ""
+	}
 	r := []rune(s)[:n-1]
 	cut := string(r)
 	if i := strings.LastIndexByte(cut, ' '); i > len(cut)/2 {
@@ -37,16 +44,18 @@ func Clip(s string, n int) string {
 }
 
 // Printable gives text that is safe to print on a terminal in one line: the
-// control characters, among them ANSI escapes, and the marks that reorder
-// text become visible escapes.
+// control characters, among them ANSI escapes, the marks that reorder text and
+// the separators that break a line become visible escapes.
 func Printable(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {
 		case r == '\n' || r == '\t':
 			b.WriteByte(' ')
-		case unicode.IsControl(r) || unicode.In(r, unicode.Cf) && r != '\u200d' && r != '\u200c':
-			b.WriteString(strings.Trim(strings.ToUpper(quoteRune(r)), "'"))
+		case r == '\u200c' || r == '\u200d': // joiners, which many scripts are written with
+			b.WriteRune(r)
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
+			fmt.Fprintf(&b, "<%U>", r)
 		default:
 			b.WriteRune(r)
 		}
@@ -54,20 +63,5 @@ func Printable(s string) string {
 	return b.String()
 }
 
-func quoteRune(r rune) string {
-	const hex = "0123456789abcdef"
-	out := []byte("<u+")
-	for shift := 12; shift >= 0; shift -= 4 {
-		out = append(out, hex[(r>>shift)&0xf])
-	}
-	return string(append(out, '>'))
-}
-
-// Same tells whether two texts say the same words: equal but for case, white
-// space and the punctuation at the end.
-func Same(a, b string) bool { return fold(a) == fold(b) }
-
-func fold(s string) string {
-	s = strings.ToLower(strings.Join(strings.Fields(Normalise(s)), " "))
-	return strings.TrimRight(s, ".!? ")
-}
+// Same tells whether two texts say the same words once they are normalised.
+func Same(a, b string) bool { return oxbow.SameText(Normalise(a), Normalise(b)) }

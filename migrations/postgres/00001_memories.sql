@@ -1,8 +1,10 @@
 -- +goose Up
+-- Everything stands in the schema that is first in search_path. What is compared
+-- or ordered by has COLLATE "C", the order of bytes, as in SQLite.
 CREATE TABLE scopes (
     seq        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    tenant     text NOT NULL,
-    name       text NOT NULL,
+    tenant     text COLLATE "C" NOT NULL,
+    name       text COLLATE "C" NOT NULL,
     zone       text NOT NULL,
     policy     text NOT NULL, -- JSON
     version    integer NOT NULL,
@@ -27,10 +29,10 @@ CREATE TABLE memories (
     seq             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id              text COLLATE "C" NOT NULL UNIQUE,
     scope           bigint NOT NULL REFERENCES scopes (seq),
-    status          text NOT NULL,
+    status          text COLLATE "C" NOT NULL,
     replaced_by     text COLLATE "C" NOT NULL,
-    kind            text NOT NULL,
-    slot            text NOT NULL,
+    kind            text COLLATE "C" NOT NULL,
+    slot            text COLLATE "C" NOT NULL,
     key             text COLLATE "C" NOT NULL,
     content_id      text COLLATE "C" NOT NULL,
     digest          text NOT NULL,
@@ -39,7 +41,7 @@ CREATE TABLE memories (
     rating          double precision NOT NULL,
     rated           boolean NOT NULL,
     confirmations   integer NOT NULL,
-    source          text NOT NULL,
+    source          text COLLATE "C" NOT NULL,
     pinned          boolean NOT NULL,
     said_at         timestamptz NOT NULL,
     confirmed_at    timestamptz,
@@ -47,7 +49,7 @@ CREATE TABLE memories (
     expires_at      timestamptz,
     review_at       timestamptz,
     turn            text COLLATE "C" NOT NULL,
-    conversation    text NOT NULL,
+    conversation    text COLLATE "C" NOT NULL,
     quote           text NOT NULL, -- JSON, offsets only
     derived         boolean NOT NULL,
     created_at      timestamptz NOT NULL,
@@ -76,17 +78,17 @@ CREATE TABLE memory_terms (
     memory bigint NOT NULL, -- memories.seq
     tf     integer NOT NULL,
     length integer NOT NULL, -- of the whole text, in terms
-    PRIMARY KEY (scope, term, memory)
+    PRIMARY KEY (scope, term, memory) INCLUDE (tf, length) -- a search reads the index alone
 );
 
 CREATE TABLE turns (
     seq          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id           text COLLATE "C" NOT NULL UNIQUE,
     scope        bigint NOT NULL REFERENCES scopes (seq),
-    conversation text NOT NULL,
+    conversation text COLLATE "C" NOT NULL,
     content_id   text COLLATE "C" NOT NULL,
     at           timestamptz NOT NULL,
-    state        text NOT NULL,
+    state        text COLLATE "C" NOT NULL,
     reason       text NOT NULL,
     memories     bigint NOT NULL,
     judge        text NOT NULL,
@@ -100,7 +102,7 @@ CREATE INDEX turns_said ON turns (scope, at DESC, id DESC);
 CREATE TABLE links (
     from_id text COLLATE "C" NOT NULL,
     to_id   text COLLATE "C" NOT NULL,
-    type    text NOT NULL,
+    type    text COLLATE "C" NOT NULL,
     scope   bigint NOT NULL,
     PRIMARY KEY (from_id, to_id, type)
 );
@@ -124,7 +126,7 @@ CREATE TABLE memory_events (
     scope       bigint NOT NULL,
     memory      text COLLATE "C" NOT NULL,
     version     integer NOT NULL,
-    type        text NOT NULL,
+    type        text COLLATE "C" NOT NULL,
     before      text NOT NULL, -- JSON
     after       text NOT NULL, -- JSON
     links       text NOT NULL, -- JSON or empty
@@ -142,9 +144,9 @@ CREATE INDEX memory_events_run ON memory_events (run);
 CREATE TABLE runs (
     id          text COLLATE "C" PRIMARY KEY,
     scope       bigint NOT NULL,
-    name        text NOT NULL,
-    trigger     text NOT NULL,
-    status      text NOT NULL,
+    name        text COLLATE "C" NOT NULL,
+    trigger     text COLLATE "C" NOT NULL,
+    status      text COLLATE "C" NOT NULL,
     about       timestamptz NOT NULL,
     started_at  timestamptz NOT NULL,
     finished_at timestamptz,
@@ -157,11 +159,11 @@ CREATE INDEX runs_about ON runs (scope, name, about);
 
 CREATE TABLE schedules (
     scope    bigint NOT NULL,
-    name     text NOT NULL,
+    name     text COLLATE "C" NOT NULL,
     spec     text NOT NULL,
     next_at  timestamptz NOT NULL,
     last_at  timestamptz,
-    catch_up text NOT NULL,
+    catch_up text COLLATE "C" NOT NULL,
     paused   boolean NOT NULL,
     PRIMARY KEY (scope, name)
 );
@@ -176,15 +178,15 @@ CREATE TABLE ledger (
 
 CREATE TABLE discarded (
     id     text COLLATE "C" PRIMARY KEY,
-    tenant text NOT NULL,
-    scope  text NOT NULL,
-    kind   text NOT NULL,
+    tenant text COLLATE "C" NOT NULL,
+    scope  text COLLATE "C" NOT NULL,
+    kind   text COLLATE "C" NOT NULL,
     args   text NOT NULL, -- JSON, ids and instants only
     error  text NOT NULL,
     at     timestamptz NOT NULL
 );
 
 CREATE TABLE workers (
-    name    text PRIMARY KEY,
+    name    text COLLATE "C" PRIMARY KEY,
     seen_at timestamptz NOT NULL
 );

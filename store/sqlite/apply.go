@@ -239,7 +239,7 @@ const putVerdict = `
 
 // PutVerdicts implements store.MemoryWriter.
 func (t *tx) PutVerdicts(ctx context.Context, s oxbow.Scope, vs []oxbow.Verdict) error {
-	seq, err := t.scopeSeq(ctx, s)
+	seq, err := t.knownScope(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -327,8 +327,10 @@ func (t *tx) Erase(ctx context.Context, s oxbow.Scope, ids []string) error {
 		return err
 	}
 	for _, m := range found {
-		if err := t.dropTerms(ctx, seq, m); err != nil {
-			return err
+		if m.Content.Text != "" { // else it has left the index before
+			if err := t.dropTerms(ctx, seq, m); err != nil {
+				return err
+			}
 		}
 		if _, err := t.q.exec(ctx, deleteContents, m.ID, seq); err != nil {
 			return translate(err, "erase the content")

@@ -91,7 +91,12 @@ func (t *tx) SetQueuePaused(ctx context.Context, queue string, paused bool) erro
 const (
 	beat    = `INSERT INTO workers (name, seen_at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at`
 	endBeat = `DELETE FROM workers WHERE name = ?`
+	lost    = `DELETE FROM workers WHERE seen_at < ?`
 )
+
+const requeue = `
+	UPDATE river_job SET state = 'available' WHERE state = 'running'
+	AND coalesce(json_extract(attempted_by, '$[#-1]'), '') NOT IN (SELECT name FROM workers)`
 
 // Beat implements store.Queue.
 func (t *tx) Beat(ctx context.Context, worker string, now time.Time) error {
@@ -99,6 +104,12 @@ func (t *tx) Beat(ctx context.Context, worker string, now time.Time) error {
 		_, err := t.q.exec(ctx, endBeat, worker)
 		return translate(err, "sign off")
 	}
-	_, err := t.q.exec(ctx, beat, worker, now.UnixMilli())
-	return translate(err, "give a sign of life")
+	if _, err := t.q.exec(ctx, beat, worker, now.UnixMilli()); err != nil {
+		return translate(err, "give a sign of life")
+	}
+	if _, err := t.q.exec(ctx, lost, now.Add(-store.WorkerTTL).UnixMilli()); err != nil {
+		return translate(err, "take lost workers away")
+	}
+	_, err := t.q.exec(ctx, requeue)
+	return translate(err, "send lost jobs back")
 }

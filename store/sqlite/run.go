@@ -20,7 +20,7 @@ const putRun = `
 
 // PutRun implements store.RunWriter.
 func (t *tx) PutRun(ctx context.Context, run oxbow.Run) error {
-	seq, err := t.scopeSeq(ctx, run.Scope)
+	seq, err := t.knownScope(ctx, run.Scope)
 	if err != nil {
 		return err
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-const selectScope = `SELECT tenant, name, zone, policy, version, created_at, updated_at FROM scopes`
+const selectScope = `SELECT tenant, name, zone, policy, version, memories, created_at, updated_at FROM scopes`
 
 func scanScope(rows *sql.Rows) (oxbow.ScopeSettings, error) {
 	var s oxbow.ScopeSettings
 	var policy string
 	var created, updated int64
-	if err := rows.Scan(&s.Tenant, &s.Name, &s.Zone, &policy, &s.Version, &created, &updated); err != nil {
+	if err := rows.Scan(&s.Tenant, &s.Name, &s.Zone, &policy, &s.Version, &s.Memories, &created, &updated); err != nil {
 		return s, err
 	}
 	s.CreatedAt, s.UpdatedAt = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
@@ -32,7 +32,7 @@ func (r reader) Scope(ctx context.Context, s oxbow.Scope) (oxbow.ScopeSettings, 
 		return oxbow.ScopeSettings{}, err
 	}
 	if len(found) == 0 {
-		return oxbow.ScopeSettings{}, oxbow.Errorf(oxbow.CodeNotFound, "there is no scope %s; oxbow scope list shows those there are", s.Name)
+		return oxbow.ScopeSettings{}, noScope(s)
 	}
 	return found[0], nil
 }
@@ -42,6 +42,19 @@ const listScopes = selectScope + ` WHERE ? = '' OR tenant = ? ORDER BY tenant, n
 // ListScopes implements store.ScopeReader.
 func (r reader) ListScopes(ctx context.Context, tenant string) ([]oxbow.ScopeSettings, error) {
 	return collect(ctx, r.q, "list scopes", scanScope, listScopes, tenant, tenant)
+}
+
+func noScope(s oxbow.Scope) error {
+	return oxbow.Errorf(oxbow.CodeNotFound, "there is no scope %s; oxbow scope list shows those there are", s.Name)
+}
+
+// knownScope is scopeSeq for what can only be stored in a scope that is there.
+func (t *tx) knownScope(ctx context.Context, s oxbow.Scope) (int64, error) {
+	seq, err := t.scopeSeq(ctx, s)
+	if err == nil && seq == 0 {
+		err = noScope(s)
+	}
+	return seq, err
 }
 
 const putScope = `UPDATE scopes SET zone = ?, policy = ?, version = ?, updated_at = ? WHERE tenant = ? AND name = ? AND version = ?`
@@ -92,7 +105,7 @@ const putSchedule = `
 
 // PutSchedule implements store.ScopeWriter.
 func (t *tx) PutSchedule(ctx context.Context, d store.Schedule) error {
-	seq, err := t.scopeSeq(ctx, d.Scope)
+	seq, err := t.knownScope(ctx, d.Scope)
 	if err != nil {
 		return err
 	}

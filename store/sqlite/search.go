@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 
+	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/text"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -60,13 +61,16 @@ func (r reader) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 
 // resolvers find up to two ids with a prefix; the range keeps to the index.
 var resolvers = map[string]string{
-	"memory": `SELECT m.id FROM memories m JOIN scopes s ON s.seq = m.scope WHERE s.tenant = ? AND m.id >= ? AND m.id < ? LIMIT 2`,
-	"turn":   `SELECT t.id FROM turns t JOIN scopes s ON s.seq = t.scope WHERE s.tenant = ? AND t.id >= ? AND t.id < ? LIMIT 2`,
-	"run":    `SELECT r.id FROM runs r JOIN scopes s ON s.seq = r.scope WHERE s.tenant = ? AND r.id >= ? AND r.id < ? LIMIT 2`,
+	"memory": `SELECT m.id FROM memories m JOIN scopes s ON s.seq = m.scope WHERE s.tenant = ? AND m.id >= ? AND m.id < ? ORDER BY m.id LIMIT 2`,
+	"turn":   `SELECT t.id FROM turns t JOIN scopes s ON s.seq = t.scope WHERE s.tenant = ? AND t.id >= ? AND t.id < ? ORDER BY t.id LIMIT 2`,
+	"run":    `SELECT r.id FROM runs r JOIN scopes s ON s.seq = r.scope WHERE s.tenant = ? AND r.id >= ? AND r.id < ? ORDER BY r.id LIMIT 2`,
 }
 
 // Resolve implements store.Searcher.
 func (r reader) Resolve(ctx context.Context, tenant, thing, prefix string) (string, error) {
+	if resolvers[thing] == "" {
+		return "", oxbow.Errorf(oxbow.CodeInvalid, "a %s has no id; look up a memory, a turn or a run", thing)
+	}
 	ids, err := collect(ctx, r.q, "look up "+thing, scanString, resolvers[thing], tenant, prefix, prefix+"\U0010ffff")
 	if err != nil {
 		return "", err

@@ -97,7 +97,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, errors.Join(err, write.Close(), read.Close())
 	}
 	s.reader = reader{q: &pool{db: read, stmts: s.reads}}
-	s.river, err = river.NewClient(riversqlite.New(write), &river.Config{Logger: quiet()})
+	// River tells workers of an insert at most once per FetchCooldown; a job
+	// that falls into the gap would wait for the next poll.
+	s.river, err = river.NewClient(riversqlite.New(write), &river.Config{Logger: quiet(), FetchCooldown: river.FetchCooldownMin})
 	if err != nil {
 		return nil, fmt.Errorf("make the queue's client: %w", err)
 	}

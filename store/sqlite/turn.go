@@ -88,7 +88,7 @@ const insertTurn = `
 func (t *tx) AddTurns(ctx context.Context, turns []oxbow.Turn) (int, error) {
 	added := 0
 	for _, turn := range turns {
-		seq, err := t.scopeSeq(ctx, turn.Scope)
+		seq, err := t.knownScope(ctx, turn.Scope)
 		if err != nil {
 			return added, err
 		}
@@ -110,11 +110,14 @@ func (t *tx) AddTurns(ctx context.Context, turns []oxbow.Turn) (int, error) {
 	return added, nil
 }
 
-const finishTurn = `UPDATE turns SET state = ?, reason = ?, memories = ?, judge = ?, run = ? WHERE id = ? AND state <> 'erased'`
+const finishTurn = `
+	UPDATE turns SET state = ?, reason = ?, memories = ?, judge = ?, run = ?
+	WHERE id = ? AND state <> 'erased' AND scope = (SELECT seq FROM scopes WHERE tenant = ? AND name = ?)`
 
 // FinishTurn implements store.TurnWriter.
 func (t *tx) FinishTurn(ctx context.Context, turn oxbow.Turn) error {
-	_, err := t.q.exec(ctx, finishTurn, turn.State, turn.Reason, turn.Memories, turn.Judge, turn.Run, turn.ID)
+	_, err := t.q.exec(ctx, finishTurn, turn.State, turn.Reason, turn.Memories, turn.Judge, turn.Run, turn.ID,
+		turn.Scope.Tenant, turn.Scope.Name)
 	return translate(err, "finish the turn")
 }
 

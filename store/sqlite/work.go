@@ -76,6 +76,17 @@ func (r reader) PendingJobs(ctx context.Context, run string) (int, error) {
 	return n, translate(err, "count waiting jobs")
 }
 
+const readyJobs = `
+	SELECT count(*) FROM river_job
+	WHERE state IN ('available', 'running') AND (?1 = '' OR json_extract(args, '$.run') = ?1) AND kind <> 'tick'`
+
+// ReadyJobs implements store.WorkReader.
+func (r reader) ReadyJobs(ctx context.Context, run string) (int, error) {
+	var n int
+	err := r.q.row(ctx, readyJobs, run).Scan(&n)
+	return n, translate(err, "count ready jobs")
+}
+
 const queueStats = `
 	SELECT q.name, q.paused_at IS NOT NULL,
 		coalesce(sum(j.state = 'available'), 0), coalesce(sum(j.state = 'running'), 0),

@@ -1,0 +1,98 @@
+// Package engine holds Oxbow's use cases: everything that a person or a program
+// can ask for, in one place, so that the command line, the HTTP API and the MCP
+// server have no logic of their own. A Go program that uses Oxbow as a library
+// starts here: open a store, choose a judge, make an Engine, and call Remember
+// or Ingest; a worker (package worker) does the rest in the background.
+//
+//	e := engine.New(engine.Config{Store: st, Judge: offline.New()})
+//	m, err := e.Remember(ctx, engine.Statement{Scope: scope, Text: "We use MySQL"})
+//
+// Every method names its tenant, times come from Config.Clock, and errors carry
+// the codes of package oxbow.
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/llm"
+	"github.com/oxbow-memory/oxbow/schedule"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// Config is what an engine works with.
+type Config struct {
+	Store store.Store
+	Judge llm.Judge
+	// Clock gives the present. Defaults to time.Now.
+	Clock func() time.Time
+	// Actor names who asks, in the audit log. Defaults to "operator".
+	Actor string
+}
+
+// Engine answers the use cases. It is safe for concurrent use.
+type Engine struct {
+	st    store.Store
+	judge llm.Judge
+	deps  jobs.Deps
+	actor string
+}
+
+// New makes an engine; it does no I/O.
+func New(cfg Config) *Engine {
+	if cfg.Actor == "" {
+		cfg.Actor = "operator"
+	}
+	return &Engine{st: cfg.Store, judge: cfg.Judge, actor: cfg.Actor,
+		deps: jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Clock: cfg.Clock}}
+}
+
+// Store gives the store, for what only reads.
+func (e *Engine) Store() store.Store { return e.st }
+
+func (e *Engine) now() time.Time { return e.deps.Now() }
+
+// openScope locks a scope and, when it is new, gives it its schedules.
+func (e *Engine) openScope(ctx context.Context, tx store.Tx, s oxbow.Scope) (oxbow.ScopeSettings, error) {
+	now := e.now()
+	settings, err := tx.LockScope(ctx, s, now)
+	if err != nil || !settings.CreatedAt.Equal(now) {
+		return settings, err
+	}
+	have, err := tx.ListSchedules(ctx, s)
+	if err != nil || len(have) > 0 {
+		return settings, err
+	}
+	return settings, schedule.Ensure(ctx, tx, settings, now)
+}
+
+// randomID makes an id that nothing else has.
+func randomID(parts ...string) string {
+	b := make([]byte, 16)
+	if _, err := rand.Read(b); err != nil { // never fails on supported systems
+		panic(err)
+	}
+	return oxbow.NewID(append(parts, hex.EncodeToString(b))...)
+}
+
+func (e *Engine) newRun(s oxbow.Scope, name, trigger string) oxbow.Run {
+	now := e.now()
+	return oxbow.Run{ID: randomID("run", name), Scope: s, Name: name, Trigger: trigger, Status: oxbow.RunDone,
+		About: now, StartedAt: now, FinishedAt: now}
+}
+
+func (e *Engine) batch(run oxbow.Run) store.Batch {
+	return store.Batch{Scope: run.Scope, Run: run.ID, Now: run.About, RecordedAt: e.now()}
+}
+
+func about(run oxbow.Run) jobs.About {
+	return jobs.About{Tenant: run.Scope.Tenant, Scope: run.Scope.Name, Run: run.ID, Now: run.About, Trigger: run.Trigger}
+}
+
+func insert(args river.JobArgs) river.InsertManyParams { return river.InsertManyParams{Args: args} }

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/text"
+	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// Ingested says what a call of Ingest stored.
+type Ingested struct {
+	New      int // turns that were not known
+	Known    int // turns that were there already
+	Redacted int // secret-shaped strings taken out of the new ones
+}
+
+// Ingest stores turns, each at most once, and enqueues their extraction. The
+// turns of one call are stored scope by scope, each scope in one transaction;
+// when it fails, what is not stored can be given again. Errors: invalid for a
+// turn that CleanTurn refuses; then nothing is stored.
+func (e *Engine) Ingest(ctx context.Context, turns []oxbow.Turn) (Ingested, error) {
+	var done Ingested
+	byScope := map[oxbow.Scope][]oxbow.Turn{}
+	var scopes []oxbow.Scope
+	for _, t := range turns {
+		t, err := e.CleanTurn(t)
+		if err != nil {
+			return done, err
+		}
+		if byScope[t.Scope] == nil {
+			scopes = append(scopes, t.Scope)
+		}
+		byScope[t.Scope] = append(byScope[t.Scope], t)
+	}
+	for _, s := range scopes {
+		part, err := e.ingestScope(ctx, s, byScope[s])
+		done.New += part.New
+		done.Known += part.Known
+		done.Redacted += part.Redacted
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+func (e *Engine) ingestScope(ctx context.Context, s oxbow.Scope, turns []oxbow.Turn) (Ingested, error) {
+	var done Ingested
+	err := e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+		done = Ingested{}
+		if _, err := e.openScope(ctx, tx, s); err != nil {
+			return err
+		}
+		for _, t := range turns {
+			n, err := tx.AddTurns(ctx, []oxbow.Turn{t})
+			if err != nil {
+				return err
+			}
+			done.New += n
+			done.Known += 1 - n
+			done.Redacted += n * t.Redacted
+		}
+		if done.New == 0 {
+			return nil
+		}
+		return tx.Enqueue(ctx, []river.InsertManyParams{insert(jobs.Extract{Tenant: s.Tenant, Scope: s.Name})})
+	})
+	return done, err
+}
+
+// CleanTurn gives a turn as it is stored: normalised, without secrets, with an
+// id. Without one of its own, a turn is what it says, when and where, so the
+// same line ingested twice is one turn. Errors: invalid for an empty turn, a
+// text over 64 KiB, a missing or impossible time, a part with no source.
+func (e *Engine) CleanTurn(t oxbow.Turn) (oxbow.Turn, error) {
+	if err := t.Scope.Validate(); err != nil {
+		return t, err
+	}
+	now := e.now()
+	if t.At.IsZero() || t.At.Year() < 1970 || t.At.After(now.Add(maxAhead)) {
+		return t, oxbow.Errorf(oxbow.CodeInvalid, "the turn's time (at) is missing, before 1970 or ahead of this machine's clock: give it as 2026-05-01T09:30:00Z")
+	}
+	t.At, t.CreatedAt = jobs.Milli(t.At), now
+	t.Redacted = 0
+	words := []*string{&t.User, &t.Assistant, &t.Conversation}
+	t.Parts = slices.Clone(t.Parts)
+	for i := range t.Parts {
+		if s := t.Parts[i].Source; s != oxbow.FromTool && s != oxbow.FromWeb && s != oxbow.FromImport {
+			return t, oxbow.Errorf(oxbow.CodeInvalid, "part %d of the turn has the source %q: use tool, web or import", i+1, s)
+		}
+		words = append(words, &t.Parts[i].Text)
+	}
+	empty := true
+	for i, w := range words {
+		if len(*w) > text.MaxBytes {
+			return t, oxbow.Errorf(oxbow.CodeInvalid, "a text of the turn is %d bytes long and the limit is %d: split it", len(*w), text.MaxBytes)
+		}
+		clean, n := text.Redact(text.Normalise(*w))
+		*w = clean
+		t.Redacted += n
+		empty = empty && (clean == "" || i == 2)
+	}
+	if empty {
+		return t, oxbow.Errorf(oxbow.CodeInvalid, "the turn says nothing: give user or assistant")
+	}
+	t.ID = turnID(t)
+	return t, nil
+}
+
+func turnID(t oxbow.Turn) string {
+	if t.ID != "" {
+		if len(t.ID) == 16 && oxbow.IsID(t.ID) {
+			return t.ID
+		}
+		return oxbow.NewID("turn", t.Scope.Tenant, t.Scope.Name, t.ID)
+	}
+	parts := []string{"turn", t.Scope.Tenant, t.Scope.Name, t.Conversation, t.At.Format(time.RFC3339Nano), t.User, t.Assistant}
+	for i, p := range t.Parts {
+		parts = append(parts, strconv.Itoa(i), string(p.Source), p.Text)
+	}
+	return oxbow.NewID(parts...)
+}

@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/text"
+	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// Statement is a memory that is written directly, without a turn.
+type Statement struct {
+	Scope      oxbow.Scope
+	Text       string
+	Summary    string
+	Slot, Key  string // both or neither; a key alone is one of slot user
+	Kind       oxbow.Kind
+	Importance float64 // 0 to 10; 0 means 5
+	Tags       []string
+	Source     oxbow.Source // defaults to user
+	ExpiresAt  time.Time    // the instant, or zero
+	SaidAt     time.Time    // defaults to now
+	Pinned     bool
+}
+
+// Written says what a direct write or an edit did at once. Its jobs still run.
+type Written struct {
+	Memory oxbow.Memory
+	Run    string
+}
+
+// directConfidence is how sure a direct write is, by its source (DESIGN 5).
+func directConfidence(s oxbow.Source) float64 {
+	switch s {
+	case oxbow.FromUser:
+		return 1
+	case oxbow.FromAssistant:
+		return 0.7
+	}
+	return 0.5
+}
+
+// maxAhead is how far ahead of the clock a statement may have been made: clocks
+// differ, and zones are mixed up, but a year ahead is a mistake.
+const maxAhead = 24 * time.Hour
+
+// Remember stores a statement at once and enqueues the jobs that judge it.
+// Errors: invalid for a text that is empty or over 64 KiB, for a kind, slot,
+// source or date that does not exist.
+func (e *Engine) Remember(ctx context.Context, s Statement) (Written, error) {
+	m, err := e.memoryOf(s)
+	if err != nil {
+		return Written{}, err
+	}
+	run := e.newRun(s.Scope, "write", "write")
+	run.About = m.SaidAt
+	err = e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+		settings, err := e.openScope(ctx, tx, s.Scope)
+		if err != nil {
+			return err
+		}
+		if err := tx.PutRun(ctx, run); err != nil {
+			return err
+		}
+		done, err := jobs.Put(ctx, tx, e.batch(run), settings, []oxbow.Memory{m}, string(m.Source), "")
+		if err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, jobs.FollowUps(about(run), jobs.Created([]oxbow.Memory{m}, done)))
+	})
+	if err != nil {
+		return Written{}, err
+	}
+	m, err = e.st.Memory(ctx, s.Scope.Tenant, m.ID)
+	return Written{Memory: m, Run: run.ID}, err
+}
+
+func (e *Engine) memoryOf(s Statement) (oxbow.Memory, error) {
+	now := e.now()
+	if err := s.Scope.Validate(); err != nil {
+		return oxbow.Memory{}, err
+	}
+	body, err := cleanText(s.Text, "the text")
+	if err != nil {
+		return oxbow.Memory{}, err
+	}
+	if s.Source == "" {
+		s.Source = oxbow.FromUser
+	}
+	if s.SaidAt.IsZero() {
+		s.SaidAt = now
+	}
+	m := oxbow.Memory{
+		ID: randomID("memory", s.Scope.String()), Scope: s.Scope, Status: oxbow.Active, Kind: s.Kind, Slot: s.Slot, Key: jobs.CleanKey(s.Key),
+		Content:    jobs.CleanContent(oxbow.Content{Text: body, Summary: s.Summary, Tags: s.Tags}),
+		Importance: s.Importance, Rating: directConfidence(s.Source), Rated: true, Source: s.Source, Pinned: s.Pinned,
+		SaidAt: jobs.Milli(s.SaidAt), ExpiresAt: jobs.Milli(s.ExpiresAt), CreatedAt: now,
+	}
+	if m.Importance == 0 {
+		m.Importance = 5
+	}
+	if s.ExpiresAt.IsZero() {
+		m.ExpiresAt = time.Time{}
+	}
+	return withAddress(m, s, now)
+}
+
+// withAddress checks what only makes sense together.
+func withAddress(m oxbow.Memory, s Statement, now time.Time) (oxbow.Memory, error) {
+	if s.Key != "" && m.Key == "" {
+		return m, oxbow.Errorf(oxbow.CodeInvalid, "the key %q holds no letters or digits", s.Key)
+	}
+	if m.Key != "" && m.Slot == "" {
+		m.Slot = "user"
+	}
+	if m.Kind == "" {
+		m.Kind = oxbow.Semantic
+		if m.Key != "" {
+			m.Kind = oxbow.Fact
+		}
+	}
+	switch {
+	case !slices.Contains(oxbow.Kinds, m.Kind):
+		return m, oxbow.Errorf(oxbow.CodeInvalid, "there is no kind %q: use one of %v", m.Kind, oxbow.Kinds)
+	case (m.Kind == oxbow.Fact) != (m.Key != ""):
+		return m, oxbow.Errorf(oxbow.CodeInvalid, "a fact has a key and nothing else has one: give --slot and --key, or another kind")
+	case m.Slot != "" && !slices.Contains(Slots, m.Slot):
+		return m, oxbow.Errorf(oxbow.CodeInvalid, "there is no slot %q: use one of %v", m.Slot, Slots)
+	case m.Source.Trust() == 0:
+		return m, oxbow.Errorf(oxbow.CodeInvalid, "there is no source %q: use one of %v", m.Source, oxbow.Sources)
+	case m.Importance < 0 || m.Importance > 10:
+		return m, oxbow.Errorf(oxbow.CodeInvalid, "the importance is %v: use a number from 0 to 10", m.Importance)
+	case !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(m.SaidAt):
+		return m, oxbow.Errorf(oxbow.CodeInvalid, "it would expire before it was said: give a later date")
+	case m.SaidAt.After(now.Add(maxAhead)):
+		return m, oxbow.Errorf(oxbow.CodeInvalid, "it was said more than a day ahead of this machine's clock: check the date")
+	}
+	return m, nil
+}
+
+// Slots are the slots that facts stand in.
+var Slots = []string{"user", "project", "agent"}
+
+// cleanText normalises a text, takes secrets out and checks its size.
+func cleanText(s, what string) (string, error) {
+	if len(s) > text.MaxBytes {
+		return "", oxbow.Errorf(oxbow.CodeInvalid, "%s is %d bytes long and the limit is %d: shorten it or split it", what, len(s), text.MaxBytes)
+	}
+	s, _ = text.Redact(text.Normalise(s))
+	if s == "" {
+		return "", oxbow.Errorf(oxbow.CodeInvalid, "%s is empty: say what is to be remembered", what)
+	}
+	return s, nil
+}

@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/schedule"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// Order asks for a job by hand.
+type Order struct {
+	Name     string // decay, expire, prune, cluster, extract or contradiction
+	Tenant   string
+	Scopes   []string  // empty means every scope of the tenant
+	Since    time.Time // extract, contradiction: what was said since then
+	Memory   string    // contradiction: only this one
+	MaxShare float64   // replaces the brake of a pass when it is over 0
+}
+
+// Planned is what a dry run would change in one scope.
+type Planned struct {
+	Scope   oxbow.Scope    `json:"scope"`
+	Changes []oxbow.Change `json:"changes"`
+	Braked  bool           `json:"braked"` // the brake would stop it there
+}
+
+// RunJob enqueues a job in each scope and gives the runs. not_found for a scope
+// that does not exist, invalid for a job that cannot be started by hand.
+func (e *Engine) RunJob(ctx context.Context, o Order) ([]string, error) {
+	scopes, err := e.orderScopes(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	var runs []string
+	for _, s := range scopes {
+		run, err := e.runIn(ctx, o, s)
+		if err != nil {
+			return runs, err
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+func (e *Engine) runIn(ctx context.Context, o Order, s oxbow.Scope) (string, error) {
+	switch o.Name {
+	case "extract":
+		return e.extractAgain(ctx, o, s)
+	case "contradiction":
+		return e.judgeAgain(ctx, o, s)
+	}
+	args := e.passArgs(o, s)
+	job, err := jobs.NewPass(o.Name, args)
+	if err != nil {
+		return "", err
+	}
+	return args.Run, e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+		return tx.Enqueue(ctx, []river.InsertManyParams{insert(job)})
+	})
+}
+
+func (e *Engine) passArgs(o Order, s oxbow.Scope) jobs.PassArgs {
+	now := e.now()
+	return jobs.PassArgs{MaxShare: o.MaxShare, About: jobs.About{Tenant: s.Tenant, Scope: s.Name, Now: now, Trigger: "operator",
+		Run: jobs.PassRun(o.Name, s, now, "operator")}}
+}
+
+func (e *Engine) orderScopes(ctx context.Context, o Order) ([]oxbow.Scope, error) {
+	if !slices.Contains(append([]string{"extract", "contradiction"}, jobs.Passes...), o.Name) {
+		_, err := jobs.NewPass(o.Name, jobs.PassArgs{})
+		return nil, err
+	}
+	if o.MaxShare < 0 || o.MaxShare > 1 {
+		return nil, oxbow.Errorf(oxbow.CodeInvalid, "the share is %v: use a number over 0 and up to 1", o.MaxShare)
+	}
+	var out []oxbow.Scope
+	for _, name := range o.Scopes {
+		s, err := e.st.Scope(ctx, oxbow.Scope{Tenant: o.Tenant, Name: name})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s.Scope)
+	}
+	if len(o.Scopes) > 0 {
+		return out, nil
+	}
+	all, err := e.st.ListScopes(ctx, o.Tenant)
+	for _, s := range all {
+		out = append(out, s.Scope)
+	}
+	return out, err
+}
+
+// extractAgain opens turns for another reading; what the earlier one made stays.
+func (e *Engine) extractAgain(ctx context.Context, o Order, s oxbow.Scope) (string, error) {
+	run := e.newRun(s, "extract", "operator")
+	return run.ID, e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.LockScope(ctx, s, e.now()); err != nil {
+			return err
+		}
+		n, err := tx.ReopenTurns(ctx, s, o.Since, false)
+		if err != nil {
+			return err
+		}
+		run.Counts = map[string]int{"turns": n}
+		if err := tx.PutRun(ctx, run); err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, []river.InsertManyParams{insert(jobs.Extract{Tenant: s.Tenant, Scope: s.Name, Again: run.ID})})
+	})
+}
+
+// againPage bounds one transaction of re-judging.
+const againPage = 500
+
+// judgeAgain enqueues the contradiction job of every memory said since then.
+func (e *Engine) judgeAgain(ctx context.Context, o Order, s oxbow.Scope) (string, error) {
+	run := e.newRun(s, "contradiction", "operator")
+	return run.ID, e.eachJudged(ctx, o, s, func(ms []oxbow.Memory) error {
+		return e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+			run.Counts = map[string]int{"memories": len(ms)}
+			if err := tx.PutRun(ctx, run); err != nil {
+				return err
+			}
+			var next []river.InsertManyParams
+			for _, m := range ms {
+				a := about(run)
+				a.Now, a.Again = m.SaidAt, run.ID
+				next = append(next, insert(jobs.NewContradiction(a, m)))
+			}
+			return tx.Enqueue(ctx, next)
+		})
+	})
+}
+
+func (e *Engine) eachJudged(ctx context.Context, o Order, s oxbow.Scope, fn func([]oxbow.Memory) error) error {
+	if o.Memory != "" {
+		m, err := e.Memory(ctx, o.Tenant, o.Memory)
+		if err != nil || m.Scope != s {
+			return err
+		}
+		return fn([]oxbow.Memory{m})
+	}
+	after := ""
+	for {
+		ms, err := e.st.ListMemories(ctx, store.MemoryFilter{Tenant: s.Tenant, Scope: s.Name, Since: o.Since, AfterID: after,
+			Status: []oxbow.Status{oxbow.Active, oxbow.Superseded, oxbow.Compressed}, Limit: againPage})
+		if err != nil || len(ms) == 0 {
+			return err
+		}
+		if err := fn(ms); err != nil || len(ms) < againPage {
+			return err
+		}
+		after = ms[len(ms)-1].ID
+	}
+}
+
+// PlanJob gives exactly what RunJob would change, and changes nothing.
+func (e *Engine) PlanJob(ctx context.Context, o Order) ([]Planned, error) {
+	scopes, err := e.orderScopes(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	var out []Planned
+	for _, s := range scopes {
+		p := Planned{Scope: s}
+		switch o.Name {
+		case "extract":
+			p.Changes, err = e.deps.PlanExtract(ctx, s, o.Since)
+		case "contradiction":
+			p.Changes, err = e.planJudging(ctx, o, s)
+		default:
+			p.Changes, p.Braked, err = e.deps.PlanPass(ctx, o.Name, e.passArgs(o, s))
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+func (e *Engine) planJudging(ctx context.Context, o Order, s oxbow.Scope) ([]oxbow.Change, error) {
+	var out []oxbow.Change
+	seen := map[string]bool{}
+	err := e.eachJudged(ctx, o, s, func(ms []oxbow.Memory) error {
+		for _, m := range ms {
+			changes, err := e.deps.PlanContradiction(ctx, s.Tenant, m.ID)
+			if err != nil {
+				return err
+			}
+			for _, c := range changes {
+				if key := string(c.Type) + c.Memory; !seen[key] {
+					seen[key] = true
+					out = append(out, c)
+				}
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Tick enqueues the schedules' slots that are due now.
+func (e *Engine) Tick(ctx context.Context) (int, error) { return schedule.Tick(ctx, e.st, e.now()) }

@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/schedule"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// SetScope changes a scope's zone, policy or schedules; empty fields leave what
+// is there. The scope is made when it is new. A new policy is applied by a run,
+// whose id it gives ("" when the policy did not change): it can be watched, and
+// goes on where it was when it is interrupted.
+func (e *Engine) SetScope(ctx context.Context, s oxbow.Scope, zone string, policy *oxbow.Policy, specs map[string]string) (oxbow.ScopeSettings, string, error) {
+	if err := s.Validate(); err != nil {
+		return oxbow.ScopeSettings{}, "", err
+	}
+	if zone != "" {
+		if _, err := time.LoadLocation(zone); err != nil {
+			return oxbow.ScopeSettings{}, "", oxbow.Errorf(oxbow.CodeInvalid, "there is no time zone %q: use a name such as Europe/Stockholm", zone)
+		}
+	}
+	if policy != nil {
+		if err := policy.Validate(); err != nil {
+			return oxbow.ScopeSettings{}, "", err
+		}
+	}
+	var settings oxbow.ScopeSettings
+	run := e.newRun(s, "apply_policy", "operator")
+	err := e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+		var err error
+		if settings, err = e.openScope(ctx, tx, s); err != nil {
+			return err
+		}
+		if zone != "" {
+			settings.Zone = zone
+		}
+		if policy != nil {
+			settings.Policy = *policy
+		}
+		settings.Version++
+		settings.UpdatedAt = e.now()
+		if err := tx.PutScope(ctx, settings); err != nil {
+			return err
+		}
+		if err := e.reschedule(ctx, tx, settings, zone != "", specs); err != nil || policy == nil {
+			return err
+		}
+		return tx.Enqueue(ctx, []river.InsertManyParams{insert(jobs.ApplyPolicy{About: about(run), Version: settings.Version})})
+	})
+	if policy == nil {
+		run.ID = ""
+	}
+	return settings, run.ID, err
+}
+
+// reschedule moves schedules to a new zone or to new cron lines.
+func (e *Engine) reschedule(ctx context.Context, tx store.Tx, s oxbow.ScopeSettings, moved bool, specs map[string]string) error {
+	all, err := tx.ListSchedules(ctx, s.Scope)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, d := range all {
+		known[d.Name] = true
+		spec, set := specs[d.Name]
+		if set {
+			d.Spec = spec
+		}
+		if !set && !moved {
+			continue
+		}
+		if d.NextAt, err = schedule.Next(d.Spec, s.Location(), e.now()); err != nil {
+			return err
+		}
+		if err := tx.PutSchedule(ctx, d); err != nil {
+			return err
+		}
+	}
+	for name := range specs {
+		if !known[name] {
+			return oxbow.Errorf(oxbow.CodeNotFound, "the scope %s has no schedule %q; oxbow schedule list shows those there are", s.Name, name)
+		}
+	}
+	return nil
+}
+
+// PatchPolicy gives a policy with the fields of a JSON object set, such as
+// {"strength": "classic", "half_life_days": {"fact": 90}}. Errors: invalid for
+// a field that does not exist or a value that no rule can work with.
+func PatchPolicy(p oxbow.Policy, patch []byte) (oxbow.Policy, error) {
+	lives := map[oxbow.Kind]float64{}
+	for k, d := range p.HalfLifeDays {
+		lives[k] = d
+	}
+	p.HalfLifeDays = lives
+	if err := strictJSON(patch, &p); err != nil {
+		return p, oxbow.WrapError(oxbow.CodeInvalid, err, "the policy does not parse; oxbow scope show prints one")
+	}
+	for k := range p.HalfLifeDays {
+		if _, ok := oxbow.DefaultPolicy().HalfLifeDays[k]; !ok {
+			return p, oxbow.Errorf(oxbow.CodeInvalid, "there is no kind %q: use one of %v", k, oxbow.Kinds)
+		}
+	}
+	return p, p.Validate()
+}

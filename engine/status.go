@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// Status is how a tenant's memory and the queue stand.
+type Status struct {
+	Database  string                  `json:"database"`
+	Judge     string                  `json:"judge"`
+	Memories  map[oxbow.Status]int    `json:"memories"`
+	Turns     map[oxbow.TurnState]int `json:"turns"`
+	Queues    []store.QueueStat       `json:"queues"`
+	Workers   int                     `json:"workers"` // alive
+	Pending   int                     `json:"pending"` // jobs that are not finished
+	Discarded int                     `json:"discarded"`
+	Stopped   []oxbow.Run             `json:"stopped,omitempty"` // runs that a brake or a change stopped, newest first
+	Next      []store.Schedule        `json:"next,omitempty"`    // the schedules that are due soonest
+}
+
+// soonest is how many schedules a status names.
+const soonest = 5
+
+// Status gives how a tenant stands; an empty scope name looks at all scopes.
+func (e *Engine) Status(ctx context.Context, s oxbow.Scope) (Status, error) {
+	out := Status{Database: e.st.Describe()}
+	if e.judge != nil {
+		out.Judge = e.judge.Name()
+	}
+	var err error
+	keep := func(e2 error) {
+		if err == nil {
+			err = e2
+		}
+	}
+	var e2 error
+	out.Memories, e2 = e.st.CountMemories(ctx, s)
+	keep(e2)
+	out.Turns, e2 = e.st.CountTurns(ctx, s)
+	keep(e2)
+	out.Queues, e2 = e.st.QueueStats(ctx)
+	keep(e2)
+	out.Workers, e2 = e.LiveWorkers(ctx)
+	keep(e2)
+	out.Pending, e2 = e.st.PendingJobs(ctx, "")
+	keep(e2)
+	gone, e2 := e.st.ListDiscarded(ctx, s.Tenant, 1000)
+	out.Discarded = len(gone)
+	keep(e2)
+	out.Stopped, e2 = e.st.ListRuns(ctx, store.RunFilter{Tenant: s.Tenant, Scope: s.Name, Status: oxbow.RunStopped, Limit: 10})
+	keep(e2)
+	all, e2 := e.st.ListSchedules(ctx, s)
+	keep(e2)
+	out.Next = nextDue(all)
+	return out, err
+}
+
+// LiveWorkers counts the workers that gave a sign of life lately.
+func (e *Engine) LiveWorkers(ctx context.Context) (int, error) {
+	return e.st.LiveWorkers(ctx, e.deps.RealNow().Add(-store.WorkerTTL))
+}
+
+func nextDue(all []store.Schedule) []store.Schedule {
+	var out []store.Schedule
+	for _, d := range all {
+		if d.Paused {
+			continue
+		}
+		i := len(out)
+		for i > 0 && d.NextAt.Before(out[i-1].NextAt) {
+			i--
+		}
+		out = append(out[:i], append([]store.Schedule{d}, out[i:]...)...)
+	}
+	return out[:min(len(out), soonest)]
+}
+
+func strictJSON(b []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}

@@ -1,0 +1,222 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/text"
+	"github.com/oxbow-memory/oxbow/llm"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// Contradiction finds what a memory contradicts, supersedes, confirms or
+// conflicts with, ten candidates a page until a page brings none, and settles
+// the group that these verdicts connect. It judges the pair in the order in
+// which the two were said, so a memory that arrives late may itself be the one
+// that is superseded.
+type Contradiction struct{ aboutMemory }
+
+// Kind names the job.
+func (Contradiction) Kind() string { return "contradiction" }
+
+// InsertOpts puts the job behind extract.
+func (Contradiction) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: QueueWrite, MaxAttempts: maxAttempts, Priority: 2}
+}
+
+// Candidates are read by BM25 with b near 0, because memories are short, and
+// words that stand in thousands of memories find nothing worth judging.
+const (
+	candidatePage = 10
+	maxPages      = 10
+	searchK1      = 1.2
+	searchB       = 0.1
+	maxPostings   = 2000
+)
+
+// judgedStatuses are those whose memories can still matter to a verdict.
+var judgedStatuses = []oxbow.Status{oxbow.Active, oxbow.Superseded, oxbow.Compressed}
+
+type contradictionWorker struct {
+	river.WorkerDefaults[Contradiction]
+	Deps
+}
+
+func (w *contradictionWorker) Timeout(*river.Job[Contradiction]) time.Duration {
+	return 3 * time.Minute
+}
+
+func (w *contradictionWorker) Work(ctx context.Context, job *river.Job[Contradiction]) error {
+	return w.outcome(ctx, job.JobRow, job.Args.About, w.judge(ctx, job))
+}
+
+func (w *contradictionWorker) judge(ctx context.Context, job *river.Job[Contradiction]) error {
+	a := job.Args.aboutMemory
+	m, ok, err := w.current(ctx, w.Store, a)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return w.complete(ctx, job.JobRow, nothing)
+	}
+	vs, refused, err := w.verdicts(ctx, m)
+	if err != nil {
+		return err
+	}
+	return w.commit(ctx, job.JobRow, a.key("contradiction"), a.Run, func(ctx context.Context, tx store.Tx) error {
+		return w.apply(ctx, tx, a, vs, refused)
+	})
+}
+
+// verdicts asks about the candidates, page by page.
+func (d Deps) verdicts(ctx context.Context, m oxbow.Memory) (vs []oxbow.Verdict, refused int, err error) {
+	for page := range maxPages {
+		found, err := d.candidates(ctx, m, page*candidatePage)
+		if err != nil || len(found) == 0 {
+			return vs, refused, err
+		}
+		more, bad, err := d.relate(ctx, m, found)
+		if err != nil {
+			return nil, 0, err
+		}
+		vs, refused = append(vs, more...), refused+bad
+		if len(more) == 0 {
+			break
+		}
+	}
+	return vs, refused, nil
+}
+
+// candidates gives a page of memories that share words with m and could still
+// matter: one that was replaced by something said before m cannot.
+func (d Deps) candidates(ctx context.Context, m oxbow.Memory, offset int) ([]oxbow.Memory, error) {
+	hits, err := d.Store.Search(ctx, store.SearchQuery{Scope: m.Scope, Text: store.SearchText(m), Statuses: judgedStatuses,
+		Exclude: m.ID, K1: searchK1, B: searchB, MaxPostings: maxPostings, Limit: candidatePage, Offset: offset})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(hits))
+	for i, h := range hits {
+		ids[i] = h.ID
+	}
+	found, err := d.Store.Memories(ctx, m.Scope.Tenant, ids)
+	if err != nil {
+		return nil, err
+	}
+	var by []string
+	for _, o := range found {
+		if o.ReplacedBy != "" {
+			by = append(by, o.ReplacedBy)
+		}
+	}
+	replacers, err := d.Store.Memories(ctx, m.Scope.Tenant, by)
+	if err != nil {
+		return nil, err
+	}
+	return matter(m, found, replacers), nil
+}
+
+func matter(m oxbow.Memory, found, replacers []oxbow.Memory) []oxbow.Memory {
+	early := map[string]bool{}
+	for _, r := range replacers {
+		early[r.ID] = r.Before(m)
+	}
+	out := make([]oxbow.Memory, 0, len(found))
+	for _, o := range found {
+		if oxbow.SameAddress(m, o) || o.Before(m) && early[o.ReplacedBy] && o.ReplacedBy != m.ID {
+			continue
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// relate judges m against a page of candidates: equal words by code, the rest by
+// the judge.
+func (d Deps) relate(ctx context.Context, m oxbow.Memory, found []oxbow.Memory) (vs []oxbow.Verdict, refused int, err error) {
+	offered := map[string]oxbow.Memory{}
+	var others []llm.Statement
+	for _, o := range found {
+		// A fact is never compressed into a free memory: its address would be empty.
+		if !m.IsFact() && !o.IsFact() && text.Same(m.Content.Text, o.Content.Text) {
+			v := oxbow.NewVerdict(m, o, oxbow.Equal)
+			v.Judge = "code"
+			vs = append(vs, v)
+			continue
+		}
+		label := "c" + itoa(len(others)+1)
+		offered[label] = o
+		others = append(others, statement(label, o))
+	}
+	if len(others) > 0 {
+		rs, err := d.Judge.Relate(ctx, statement("new", m), others)
+		if err != nil {
+			return nil, 0, err
+		}
+		judged, bad := gateRelations(m, offered, rs)
+		for i := range judged {
+			judged[i].Judge = d.Judge.Name()
+		}
+		vs, refused = append(vs, judged...), bad
+	}
+	return vs, refused, nil
+}
+
+func statement(label string, m oxbow.Memory) llm.Statement {
+	return llm.Statement{Label: label, Text: m.Content.Text, Kind: m.Kind, Key: m.Key, Source: m.Source, SaidAt: m.SaidAt}
+}
+
+// apply re-checks the memory, replaces its verdicts and settles.
+func (w *contradictionWorker) apply(ctx context.Context, tx store.Tx, a aboutMemory, vs []oxbow.Verdict, refused int) error {
+	s, err := tx.LockScope(ctx, a.scope(), w.now())
+	if err != nil {
+		return err
+	}
+	m, ok, err := w.current(ctx, tx, a)
+	if err != nil || !ok {
+		return err
+	}
+	for i := range vs {
+		vs[i].Run, vs[i].At = a.Run, w.now()
+	}
+	had, err := tx.Verdicts(ctx, a.Tenant, []string{m.ID})
+	if err != nil || len(had)+len(vs)+refused == 0 {
+		return err
+	}
+	changes, err := settled(ctx, tx, s, nil, []string{m.ID}, Judged{Memory: m.ID, Verdicts: vs})
+	if err != nil {
+		return err
+	}
+	b := w.batch(a.About)
+	if n := retires(changes); n > s.Policy.MaxRetired && a.Again == "" {
+		return w.refuse(ctx, tx, b, m, "it would retire "+itoa(n)+" memories and the limit is "+itoa(s.Policy.MaxRetired)+
+			"; look at them and run: oxbow job run contradiction --memory "+m.ID)
+	}
+	if err := tx.DropVerdicts(ctx, s.Scope, m.ID); err != nil {
+		return err
+	}
+	if err := tx.PutVerdicts(ctx, s.Scope, replaceVerdicts(had, Judged{Memory: m.ID, Verdicts: vs})); err != nil {
+		return err
+	}
+	if refused > 0 {
+		if err := w.refuse(ctx, tx, b, m, itoa(refused)+" of the judge's verdicts named what was not offered"); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Apply(ctx, b, sign(changes, "judge", w.Judge.Name()))
+	return err
+}
+
+// refuse keeps in the log that the gate refused something; nothing changes.
+func (d Deps) refuse(ctx context.Context, tx store.Tx, b store.Batch, m oxbow.Memory, why string) error {
+	_, err := tx.Apply(ctx, b, sign([]oxbow.Change{{Type: oxbow.Refused, Memory: m.ID, Reason: why}}, "gate", d.Judge.Name()))
+	return err
+}
+
+// NewContradiction gives the job that judges one memory once more.
+func NewContradiction(a About, m oxbow.Memory) Contradiction {
+	return Contradiction{aboutMemory{About: a, Memory: m.ID, ContentVersion: m.ContentVersion}}
+}

@@ -1,0 +1,80 @@
+package jobs
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/llm"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// The queues. write serves what somebody waits for, maintenance the passes,
+// synthesis the slow rewriting.
+const (
+	QueueWrite       = "write"
+	QueueMaintenance = "maintenance"
+	QueueSynthesis   = "synthesis"
+)
+
+// Deps is what every job needs.
+type Deps struct {
+	Store store.Store
+	Judge llm.Judge
+	Log   *slog.Logger
+	// Clock gives the processing time; jobs carry the instant that they are
+	// about in their arguments. Defaults to time.Now.
+	Clock func() time.Time
+	// AwayFor is how long a job waits for a judge that does not say when it
+	// will be back. Defaults to a minute.
+	AwayFor time.Duration
+	// Unguarded leaves out ledger, fence and transactional completion. It
+	// exists for the negative control of the crash test. Defaults to false.
+	Unguarded bool
+}
+
+// Now gives the processing time.
+func (d Deps) Now() time.Time { return d.now() }
+
+// RealNow gives the machine's time, whatever Clock says: signs of life are about
+// processes and not about memories.
+func (d Deps) RealNow() time.Time { return Milli(time.Now()) }
+
+func (d Deps) now() time.Time {
+	if d.Clock != nil {
+		return Milli(d.Clock())
+	}
+	return Milli(time.Now())
+}
+
+// Milli cuts an instant to what both databases keep: UTC, whole milliseconds.
+func Milli(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// About says what a job is about. It stands in every job's arguments.
+type About struct {
+	Tenant  string    `json:"tenant"`
+	Scope   string    `json:"scope"`
+	Run     string    `json:"run"`
+	Now     time.Time `json:"now"` // the instant it is about, kept when it is retried
+	Trigger string    `json:"trigger,omitempty"`
+	// Again marks work that an operator asked for once more: it is part of the
+	// ledger key.
+	Again string `json:"again,omitempty"`
+}
+
+func (a About) scope() oxbow.Scope { return oxbow.Scope{Tenant: a.Tenant, Name: a.Scope} }
+
+func (d Deps) batch(a About) store.Batch {
+	return store.Batch{Scope: a.scope(), Run: a.Run, Now: Milli(a.Now), RecordedAt: d.now()}
+}
+
+// aboutMemory is what the jobs of one memory are about.
+type aboutMemory struct {
+	About
+	Memory         string `json:"memory"`
+	ContentVersion int    `json:"content_version"`
+}
+
+func (a aboutMemory) key(kind string) string {
+	return kind + ":" + a.Memory + ":" + itoa(a.ContentVersion) + ":" + a.Again
+}

@@ -1,0 +1,87 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/llm"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// Expiry finds out whether a memory ends by itself: a date becomes expires_at,
+// the end of that day in the scope's zone; something that ends with an event
+// gets a review date. Dates are read against the day it was said, however late
+// it was imported.
+type Expiry struct{ aboutMemory }
+
+// Kind names the job.
+func (Expiry) Kind() string { return "expiry" }
+
+// InsertOpts puts the job behind extract.
+func (Expiry) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: QueueWrite, MaxAttempts: maxAttempts, Priority: 2}
+}
+
+type expiryWorker struct {
+	river.WorkerDefaults[Expiry]
+	Deps
+}
+
+func (w *expiryWorker) Timeout(*river.Job[Expiry]) time.Duration { return time.Minute }
+
+func (w *expiryWorker) Work(ctx context.Context, job *river.Job[Expiry]) error {
+	return w.outcome(ctx, job.JobRow, job.Args.About, w.date(ctx, job))
+}
+
+func (w *expiryWorker) date(ctx context.Context, job *river.Job[Expiry]) error {
+	a := job.Args.aboutMemory
+	m, ok, err := w.current(ctx, w.Store, a)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return w.complete(ctx, job.JobRow, nothing)
+	}
+	s, err := w.Store.Scope(ctx, a.scope())
+	if err != nil {
+		return err
+	}
+	e, err := w.Judge.Expiry(ctx, statement("new", m), s.Location())
+	if errors.Is(err, llm.ErrUnparsable) && job.Attempt < job.MaxAttempts {
+		return err
+	}
+	if err != nil && !errors.Is(err, llm.ErrUnparsable) {
+		return err
+	}
+	expires, review, refused := gateExpiry(m, e, s)
+	if expires.IsZero() && review.IsZero() && !refused {
+		return w.commit(ctx, job.JobRow, a.key("expiry"), a.Run, nothing)
+	}
+	return w.commit(ctx, job.JobRow, a.key("expiry"), a.Run, func(ctx context.Context, tx store.Tx) error {
+		m, ok, err := w.current(ctx, tx, a)
+		if err != nil || !ok || !m.ExpiresAt.IsZero() {
+			return err
+		}
+		if refused {
+			return w.refuse(ctx, tx, w.batch(a.About), m, "the date found does not lie after the statement")
+		}
+		_, err = tx.Apply(ctx, w.batch(a.About), sign([]oxbow.Change{dated(m, expires, review)}, "judge", w.Judge.Name()))
+		return err
+	})
+}
+
+// dated gives the change that a date makes.
+func dated(m oxbow.Memory, expires, review time.Time) oxbow.Change {
+	c := oxbow.Change{Type: oxbow.Dated, Memory: m.ID, Reason: "it names the day it ends"}
+	if expires.IsZero() {
+		c.Set.ReviewAt = &oxbow.Instant{Time: review}
+		c.Reason = "it ends with an event that has no date"
+		return c
+	}
+	c.Set.ExpiresAt = &oxbow.Instant{Time: expires}
+	return c
+}

@@ -1,0 +1,234 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/llm"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// Extract reads a scope's waiting turns in the order in which they were said and
+// keeps what is worth keeping. One such job runs in a scope at a time; scopes
+// run beside each other. A turn that the judge cannot read after all attempts is
+// marked failed and does not hold up those behind it.
+type Extract struct {
+	Tenant string `json:"tenant" river:"unique"`
+	Scope  string `json:"scope" river:"unique"`
+	Again  string `json:"again,omitempty"`
+}
+
+// Kind names the job.
+func (Extract) Kind() string { return "extract" }
+
+// InsertOpts makes the job the only waiting or running one of its scope.
+func (Extract) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: QueueWrite, MaxAttempts: maxAttempts, Priority: 1, UniqueOpts: river.UniqueOpts{
+		ByArgs: true,
+		ByState: []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStatePending,
+			rivertype.JobStateRetryable, rivertype.JobStateRunning, rivertype.JobStateScheduled},
+	}}
+}
+
+// turnsPerJob and extractFor bound one job; what is left is another one's.
+const (
+	turnsPerJob = 50
+	extractFor  = 20 * time.Second
+)
+
+type extractWorker struct {
+	river.WorkerDefaults[Extract]
+	Deps
+}
+
+func (w *extractWorker) Timeout(*river.Job[Extract]) time.Duration { return 2 * time.Minute }
+
+func (w *extractWorker) Work(ctx context.Context, job *river.Job[Extract]) error {
+	a := About{Tenant: job.Args.Tenant, Scope: job.Args.Scope}
+	err := w.turns(ctx, job)
+	if err != nil && job.Attempt >= job.MaxAttempts && !isAway(err) {
+		if e := w.giveUp(ctx, job, err); e == nil {
+			return nil
+		}
+	}
+	return w.outcome(ctx, job.JobRow, a, err)
+}
+
+func (w *extractWorker) turns(ctx context.Context, job *river.Job[Extract]) error {
+	scope := oxbow.Scope{Tenant: job.Args.Tenant, Name: job.Args.Scope}
+	until := time.Now().Add(extractFor)
+	for n := 0; n < turnsPerJob && time.Now().Before(until); n++ {
+		next, err := w.Store.NextTurns(ctx, scope, 1)
+		if err != nil {
+			return err
+		}
+		if len(next) == 0 {
+			break
+		}
+		if err := w.extract(ctx, job, next[0]); err != nil {
+			return err
+		}
+	}
+	return w.goOn(ctx, job, scope)
+}
+
+// extract asks the judge about one turn and stores what passes the gate.
+func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t oxbow.Turn) error {
+	found, err := w.Judge.Extract(ctx, llm.TurnText{User: t.User, Assistant: t.Assistant, Parts: t.Parts, At: t.At})
+	if err != nil {
+		return err
+	}
+	a := aboutTurn(t, job.Args.Again)
+	kept, refused := gateDrafts(t, found.Drafts, w.Judge.Name(), w.now())
+	key := "extract:" + t.ID + ":" + job.Args.Again
+	return w.commitStep(ctx, job.JobRow, key, a.Run, func(ctx context.Context, tx store.Tx) error {
+		s, err := tx.LockScope(ctx, t.Scope, w.now())
+		if err != nil {
+			return err
+		}
+		if fresh, err := tx.Turn(ctx, t.Scope.Tenant, t.ID); err != nil || fresh.State != oxbow.TurnWaiting {
+			return err
+		}
+		kept, err := unknown(ctx, tx, t.Scope.Tenant, kept)
+		if err != nil {
+			return err
+		}
+		if err := tx.PutRun(ctx, w.writeRun(a, map[string]int{"refused": refused})); err != nil {
+			return err
+		}
+		done, err := Put(ctx, tx, w.batch(a), s, kept, "judge", w.Judge.Name())
+		if err != nil {
+			return err
+		}
+		t.State, t.Memories, t.Judge, t.Run, t.Reason = oxbow.TurnExtracted, len(kept), w.Judge.Name(), a.Run, ""
+		if len(kept) == 0 {
+			t.Reason = nothingKept(found, refused)
+		}
+		if err := tx.FinishTurn(ctx, t); err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, FollowUps(a, Created(kept, done)))
+	})
+}
+
+// aboutTurn is what the jobs that follow from a turn are about: the instant at
+// which it was said.
+func aboutTurn(t oxbow.Turn, again string) About {
+	return About{Tenant: t.Scope.Tenant, Scope: t.Scope.Name, Run: oxbow.NewID("run", t.ID, again),
+		Now: Milli(t.At), Trigger: "write", Again: again}
+}
+
+// unknown leaves out memories that an earlier reading of the turn made.
+func unknown(ctx context.Context, r store.MemoryReader, tenant string, ms []oxbow.Memory) ([]oxbow.Memory, error) {
+	ids := make([]string, len(ms))
+	for i, m := range ms {
+		ids[i] = m.ID
+	}
+	have, err := r.Memories(ctx, tenant, ids)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, m := range have {
+		known[m.ID] = true
+	}
+	var out []oxbow.Memory
+	for _, m := range ms {
+		if !known[m.ID] {
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
+func nothingKept(found llm.Extraction, refused int) string {
+	switch {
+	case refused > 0:
+		return "what was proposed does not stand in the turn"
+	case len(found.Drafts) > 0:
+		return "it is known already"
+	case found.Reason != "":
+		return found.Reason
+	}
+	return "nothing worth keeping"
+}
+
+// goOn ends the job and, when turns are left, enqueues the next one. Under the
+// scope's lock no turn can arrive unseen in between.
+func (w *extractWorker) goOn(ctx context.Context, job *river.Job[Extract], scope oxbow.Scope) error {
+	return w.complete(ctx, job.JobRow, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.LockScope(ctx, scope, w.now()); err != nil {
+			return err
+		}
+		left, err := tx.NextTurns(ctx, scope, 1)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		return tx.Enqueue(ctx, []river.InsertManyParams{{Args: job.Args}})
+	})
+}
+
+// giveUp marks the turn at the head as failed, keeps a copy among the discarded
+// jobs, and lets the others go on.
+func (w *extractWorker) giveUp(ctx context.Context, job *river.Job[Extract], cause error) error {
+	scope := oxbow.Scope{Tenant: job.Args.Tenant, Name: job.Args.Scope}
+	next, err := w.Store.NextTurns(ctx, scope, 1)
+	if err != nil || len(next) == 0 {
+		return cause
+	}
+	t := next[0]
+	a := aboutTurn(t, job.Args.Again)
+	if err := w.discard(ctx, job.JobRow, a, cause); err != nil {
+		return err
+	}
+	return w.complete(ctx, job.JobRow, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.LockScope(ctx, scope, w.now()); err != nil {
+			return err
+		}
+		t.State, t.Reason, t.Judge, t.Run = oxbow.TurnFailed, "the judge could not read it", w.Judge.Name(), a.Run
+		if err := tx.FinishTurn(ctx, t); err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, []river.InsertManyParams{{Args: job.Args}})
+	})
+}
+
+// planPage bounds how many turns are read at a time for a plan.
+const planPage = 200
+
+// PlanExtract gives the memories that reading a scope's turns once more would
+// make. It stores nothing, so what they would do to each other is not among it.
+func (d Deps) PlanExtract(ctx context.Context, s oxbow.Scope, since time.Time) ([]oxbow.Change, error) {
+	var out []oxbow.Change
+	after := ""
+	for {
+		turns, err := d.Store.ListTurns(ctx, store.TurnFilter{Tenant: s.Tenant, Scope: s.Name, Since: since, AfterID: after, Limit: planPage})
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range turns {
+			after = t.ID
+			if t.State == oxbow.TurnErased {
+				continue
+			}
+			found, err := d.Judge.Extract(ctx, llm.TurnText{User: t.User, Assistant: t.Assistant, Parts: t.Parts, At: t.At})
+			if err != nil {
+				return nil, err
+			}
+			kept, _ := gateDrafts(t, found.Drafts, d.Judge.Name(), d.now())
+			if kept, err = unknown(ctx, d.Store, s.Tenant, kept); err != nil {
+				return nil, err
+			}
+			for _, m := range kept {
+				out = append(out, oxbow.Change{Type: oxbow.Created, Memory: m.ID, New: &m, Reason: "it was said", Judge: d.Judge.Name()})
+			}
+		}
+		if len(turns) < planPage {
+			return out, nil
+		}
+	}
+}

@@ -1,0 +1,255 @@
+package jobs
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/text"
+	"github.com/oxbow-memory/oxbow/llm"
+)
+
+// The gate stands between what a judge says and what changes. It is the same
+// for every judge, it only ever takes away, and what it refuses is counted.
+
+// Bounds of what a judge may propose.
+const (
+	maxDrafts       = 20   // memories from one turn
+	maxDraftRunes   = 2000 // in one of them
+	maxTags         = 12
+	maxSummaryRunes = 160
+	furthestExpiry  = 10 * 366 * 24 * time.Hour
+)
+
+var slots = []string{"user", "project", "agent"}
+
+// gateDrafts gives the memories that a turn's drafts may become, and how many
+// drafts were refused. A draft needs a quote that stands in the turn; the side
+// where it stands decides the source.
+func gateDrafts(t oxbow.Turn, drafts []llm.Draft, judge string, now time.Time) (kept []oxbow.Memory, refused int) {
+	seen := map[string]bool{}
+	for i, d := range drafts {
+		m, ok := gateDraft(t, d, now)
+		if !ok || i >= maxDrafts || seen[m.ID] {
+			refused++
+			continue
+		}
+		seen[m.ID] = true
+		kept = append(kept, m)
+	}
+	return kept, refused
+}
+
+func gateDraft(t oxbow.Turn, d llm.Draft, now time.Time) (oxbow.Memory, bool) {
+	body, _ := text.Redact(text.Normalise(d.Text))
+	source, quote, found := locate(t, d.Quote)
+	if body == "" || len([]rune(body)) > maxDraftRunes || !found || !slices.Contains(oxbow.Kinds, d.Kind) {
+		return oxbow.Memory{}, false
+	}
+	m := oxbow.Memory{
+		Scope: t.Scope, Status: oxbow.Active, Kind: d.Kind, Source: source,
+		Content:    CleanContent(oxbow.Content{Text: body, Summary: d.Summary, Tags: d.Tags}),
+		Importance: max(0, min(10, d.Importance)),
+		Rating:     0.5, SaidAt: Milli(t.At), Turn: t.ID, Conversation: t.Conversation,
+		Quote: quote, CreatedAt: now,
+	}
+	if d.Key != "" {
+		m.Slot, m.Key = d.Slot, CleanKey(d.Key)
+		if !slices.Contains(slots, m.Slot) || m.Key == "" {
+			return oxbow.Memory{}, false
+		}
+		m.Kind = oxbow.Fact
+	} else if m.Kind == oxbow.Fact {
+		m.Kind = oxbow.Semantic
+	}
+	m.ID = oxbow.NewID("memory", t.Scope.Tenant, t.Scope.Name, t.ID, m.Slot, m.Key, m.Content.Text)
+	return m, true
+}
+
+// locate finds a quote in the part of the turn where it stands.
+func locate(t oxbow.Turn, quote string) (oxbow.Source, oxbow.Quote, bool) {
+	quote = text.Normalise(quote)
+	if quote == "" {
+		return "", oxbow.Quote{}, false
+	}
+	in := func(part, whole string, s oxbow.Source) (oxbow.Source, oxbow.Quote, bool) {
+		i := strings.Index(whole, quote)
+		return s, oxbow.Quote{Part: part, Start: i, End: i + len(quote)}, i >= 0
+	}
+	if s, q, ok := in("user", t.User, oxbow.FromUser); ok {
+		return s, q, true
+	}
+	if s, q, ok := in("assistant", t.Assistant, oxbow.FromAssistant); ok {
+		return s, q, true
+	}
+	for i, p := range t.Parts {
+		if s, q, ok := in("parts/"+itoa(i), p.Text, p.Source); ok {
+			return s, q, true
+		}
+	}
+	return "", oxbow.Quote{}, false
+}
+
+// CleanContent brings a content to the bounds of DESIGN 1: a summary of at most
+// 160 characters, made from the text when there is none, and sorted tags.
+func CleanContent(c oxbow.Content) oxbow.Content {
+	c.Text = text.Normalise(c.Text)
+	if c.Summary == "" {
+		c.Summary = c.Text
+	}
+	c.Summary, _ = text.Redact(text.Clip(text.Normalise(c.Summary), maxSummaryRunes))
+	var tags []string
+	for _, t := range c.Tags {
+		t, _ = text.Redact(strings.ToLower(text.Clip(text.Normalise(t), 40)))
+		if t != "" {
+			tags = append(tags, t)
+		}
+	}
+	tags = unite(tags)
+	c.Tags = tags[:min(len(tags), maxTags)]
+	return c
+}
+
+var keySigns = regexp.MustCompile(`[^\p{L}\p{N}]+`)
+
+// CleanKey gives a key in the form under which it is an address: lower case,
+// words joined by _, at most 64 characters.
+func CleanKey(k string) string {
+	k = strings.Trim(keySigns.ReplaceAllString(strings.ToLower(text.Normalise(k)), "_"), "_")
+	r := []rune(k)
+	return strings.Trim(string(r[:min(len(r), 64)]), "_")
+}
+
+// gateRelations gives the verdicts that a judge's relations make, over offered
+// labels only, and how many were refused.
+func gateRelations(m oxbow.Memory, offered map[string]oxbow.Memory, rs []llm.Relation) (vs []oxbow.Verdict, refused int) {
+	seen := map[string]bool{}
+	for _, r := range rs {
+		o, ok := offered[r.Label]
+		if !ok || seen[r.Label] || o.Scope != m.Scope {
+			refused++
+			continue
+		}
+		seen[r.Label] = true
+		switch r.Relation {
+		case oxbow.Contradicts, oxbow.Replaces, oxbow.ConfirmsIt, oxbow.Unsure:
+			vs = append(vs, oxbow.NewVerdict(m, o, r.Relation))
+		case oxbow.Unrelated:
+		default:
+			refused++
+		}
+	}
+	return vs, refused
+}
+
+// gateExpiry gives the instant at which a memory ends, or the one at which it is
+// to be reviewed. A date must lie after the statement and not too far off.
+func gateExpiry(m oxbow.Memory, e llm.Expiry, s oxbow.ScopeSettings) (expires, review time.Time, refused bool) {
+	if !e.Date.IsZero() {
+		end := endOfDay(e.Date, s.Location())
+		if end.After(m.SaidAt) && end.Before(m.SaidAt.Add(furthestExpiry)) {
+			return end, time.Time{}, false
+		}
+		return time.Time{}, time.Time{}, true
+	}
+	if e.Event {
+		review = m.SaidAt.Add(time.Duration(s.Policy.ReviewAfterDays * float64(24*time.Hour)))
+	}
+	return time.Time{}, Milli(review), false
+}
+
+// endOfDay gives the first instant after a day in a zone.
+func endOfDay(t time.Time, zone *time.Location) time.Time {
+	y, m, d := t.In(zone).Date()
+	return Milli(time.Date(y, m, d+1, 0, 0, 0, 0, zone))
+}
+
+// gateClusters gives groups over offered labels, each label in one group, each
+// with two members or more. A merged memory merges again only together with two
+// that are not.
+func gateClusters(offered map[string]oxbow.Memory, groups [][]string) (kept [][]oxbow.Memory, refused int) {
+	taken := map[string]bool{}
+	for _, g := range groups {
+		var ms []oxbow.Memory
+		leaves, ok := 0, len(g) >= 2
+		for _, label := range g {
+			m, known := offered[label]
+			ok = ok && known && !taken[label]
+			taken[label] = true
+			if !m.Derived {
+				leaves++
+			}
+			ms = append(ms, m)
+		}
+		if !ok || leaves < len(ms) && leaves < 2 {
+			refused++
+			continue
+		}
+		kept = append(kept, ms)
+	}
+	return kept, refused
+}
+
+// missing gives the kinds of detail (name, number, negation) of the sources
+// that a synthesis lost; none when it may replace them.
+func missing(sources []oxbow.Memory, merged string) []string {
+	have := details(merged)
+	var lost []string
+	for _, m := range sources {
+		for kind, words := range details(m.Content.Text) {
+			for w := range words {
+				if !have[kind][w] && !slices.Contains(lost, kind) {
+					lost = append(lost, kind)
+				}
+			}
+		}
+	}
+	slices.Sort(lost)
+	return lost
+}
+
+var (
+	numberForm   = regexp.MustCompile(`\d+([.,:/-]\d+)*`)
+	negationForm = regexp.MustCompile(`(?i)\b(not|never|no|none|nothing|without|cannot|avoid|avoids|avoiding|stop|stopped|don['’]?t|doesn['’]?t|didn['’]?t|won['’]?t|isn['’]?t|aren['’]?t|wasn['’]?t|can['’]?t|shouldn['’]?t)\b`)
+	wordForm     = regexp.MustCompile(`[\p{L}][\p{L}\p{N}+#.'’_-]*`)
+)
+
+// details gives what a text must not lose: its numbers (dates among them), the
+// words written like names, and whether it denies something.
+func details(s string) map[string]map[string]bool {
+	d := map[string]map[string]bool{"number": {}, "name": {}, "negation": {}}
+	for _, n := range numberForm.FindAllString(s, -1) {
+		d["number"][n] = true
+	}
+	if negationForm.MatchString(s) {
+		d["negation"]["not"] = true
+	}
+	for _, at := range wordForm.FindAllStringIndex(s, -1) {
+		w := strings.TrimRight(s[at[0]:at[1]], ".'’-_")
+		if isName(w, startsSentence(s, at[0])) {
+			d["name"][strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "’s"))] = true
+		}
+	}
+	return d
+}
+
+// isName tells whether a word is written like a name: capitals that a sentence's
+// beginning does not explain, or digits and signs inside.
+func isName(w string, first bool) bool {
+	upper, letters := 0, 0
+	for i, r := range w {
+		letters++
+		if unicode.IsUpper(r) && (i > 0 || !first) {
+			upper++
+		}
+	}
+	return upper > 0 && letters > 1
+}
+
+func startsSentence(s string, at int) bool {
+	before := strings.TrimRight(s[:at], " \t\n\"'([-–—•*")
+	return before == "" || strings.ContainsAny(before[len(before)-1:], ".!?:;")
+}

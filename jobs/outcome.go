@@ -1,0 +1,82 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/llm"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// maxAttempts is how often a job is tried before it is given up. Waiting for a
+// judge that is away spends none.
+const maxAttempts = 8
+
+// longestSnooze bounds what a judge's Retry-After can ask for.
+const longestSnooze = 6 * time.Hour
+
+// outcome ends a job in one of its four ways: done (nil), snooze when the judge
+// is away, cancel when asking again cannot help, and else retry with backoff.
+// Giving up leaves a copy among the discarded jobs.
+func (d Deps) outcome(ctx context.Context, row *rivertype.JobRow, a About, err error) error {
+	if err == nil {
+		return nil
+	}
+	if away, ok := errors.AsType[*llm.AwayError](err); ok {
+		return river.JobSnooze(d.snooze(away.RetryAfter))
+	}
+	permanent := isPermanent(err)
+	if permanent || row.Attempt >= row.MaxAttempts {
+		if e := d.discard(ctx, row, a, err); e != nil {
+			return errors.Join(err, e)
+		}
+	}
+	if permanent {
+		return river.JobCancel(err)
+	}
+	return err
+}
+
+func (d Deps) snooze(asked time.Duration) time.Duration {
+	if asked <= 0 {
+		asked = d.AwayFor
+	}
+	if asked <= 0 {
+		asked = time.Minute
+	}
+	return min(asked, longestSnooze)
+}
+
+// isPermanent tells whether trying again can help.
+func isPermanent(err error) bool {
+	switch oxbow.CodeOf(err) {
+	case oxbow.CodeInvalid, oxbow.CodeUnauthorized, oxbow.CodeUnsupported:
+		return true
+	}
+	return false
+}
+
+// discard keeps our own copy of a job that is given up, with an id of ours.
+func (d Deps) discard(ctx context.Context, row *rivertype.JobRow, a About, cause error) error {
+	return d.Store.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+		return tx.PutDiscarded(ctx, store.Discarded{
+			ID:     oxbow.NewID("discarded", row.Kind, string(row.EncodedArgs)),
+			Tenant: a.Tenant, Scope: a.Scope, Kind: row.Kind,
+			Args: json.RawMessage(row.EncodedArgs), Error: cause.Error(), At: d.now(),
+		})
+	})
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func isAway(err error) bool {
+	_, ok := errors.AsType[*llm.AwayError](err)
+	return ok
+}

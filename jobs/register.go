@@ -1,0 +1,163 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/oxbow-memory/oxbow"
+)
+
+// Register adds the workers of every job. Every process that may lead must
+// register them all: a leader discards stuck jobs of kinds that it lacks.
+func Register(ws *river.Workers, d Deps) {
+	river.AddWorker(ws, &extractWorker{Deps: d})
+	river.AddWorker(ws, &confidenceWorker{Deps: d})
+	river.AddWorker(ws, &contradictionWorker{Deps: d})
+	river.AddWorker(ws, &expiryWorker{Deps: d})
+	river.AddWorker(ws, &decayWorker{Deps: d})
+	river.AddWorker(ws, &expireWorker{Deps: d})
+	river.AddWorker(ws, &pruneWorker{Deps: d})
+	river.AddWorker(ws, &clusterWorker{Deps: d})
+	river.AddWorker(ws, &synthesizeWorker{Deps: d})
+	river.AddWorker(ws, &policyWorker{Deps: d})
+}
+
+// LongestTimeout is the longest that any job may run; what is stuck for longer
+// is rescued.
+const LongestTimeout = passTimeout
+
+// Passes names the jobs that an operator and the schedule can start over a
+// scope, in the order in which they are documented.
+var Passes = []string{"decay", "expire", "prune", "cluster"}
+
+// PassRun gives the id of the run of a pass in a scope for an instant; the same
+// slot gives the same id, however often it is enqueued.
+func PassRun(name string, s oxbow.Scope, now time.Time, again string) string {
+	return oxbow.NewID("run", name, s.Tenant, s.Name, Milli(now).Format(time.RFC3339Nano), again)
+}
+
+// NewPass gives the job of a pass; invalid for a name that is none.
+func NewPass(name string, args PassArgs) (river.JobArgs, error) {
+	switch name {
+	case "decay":
+		return Decay{args}, nil
+	case "expire":
+		return Expire{args}, nil
+	case "prune":
+		return Prune{args}, nil
+	case "cluster":
+		return Cluster{args}, nil
+	}
+	return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use one of %v, extract or contradiction", name, Passes)
+}
+
+// PlanPass gives what a pass would change in a scope at now, without changing
+// anything: the same plan that the real run applies, cut by the same brake.
+func (d Deps) PlanPass(ctx context.Context, name string, args PassArgs) (changes []oxbow.Change, braked bool, err error) {
+	s, err := d.Store.Scope(ctx, args.scope())
+	if err != nil {
+		return nil, false, err
+	}
+	if name == "cluster" {
+		changes, err = d.planMerges(ctx, s, args)
+		return changes, false, err
+	}
+	p, ok := passes[name]
+	if !ok {
+		return nil, false, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use one of %v, extract or contradiction", name, Passes)
+	}
+	cursor := ""
+	for {
+		more, next, err := p.plan(ctx, d.Store, s, Milli(args.Now), cursor, passBatch)
+		if err != nil {
+			return nil, false, err
+		}
+		changes = append(changes, more...)
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	return d.brake(ctx, s, args, p, changes)
+}
+
+// planMerges gives the merges that cluster and synthesize would make.
+func (d Deps) planMerges(ctx context.Context, s oxbow.ScopeSettings, args PassArgs) ([]oxbow.Change, error) {
+	groups, _, err := d.groups(ctx, s, args.Now)
+	if err != nil {
+		return nil, err
+	}
+	var out []oxbow.Change
+	for _, g := range groups {
+		syn := synthesizeArgs(args, g)
+		sources := slices.Clone(g)
+		text, err := d.Judge.Synthesize(ctx, statements(sources))
+		if err != nil {
+			return nil, fmt.Errorf("rewrite a group: %w", err)
+		}
+		m, err := d.merged(ctx, syn, sources, text)
+		if err != nil {
+			return nil, err
+		}
+		if len(missing(sources, m.Content.Text)) == 0 {
+			out = append(out, mergeChanges(sources, m)...)
+		}
+	}
+	return out, nil
+}
+
+// PlanContradiction gives what judging a memory once more would change.
+func (d Deps) PlanContradiction(ctx context.Context, tenant, memory string) ([]oxbow.Change, error) {
+	m, err := d.Store.Memory(ctx, tenant, memory)
+	if err != nil {
+		return nil, err
+	}
+	s, err := d.Store.Scope(ctx, m.Scope)
+	if err != nil {
+		return nil, err
+	}
+	vs, _, err := d.verdicts(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return settled(ctx, d.Store, s, nil, []string{m.ID}, Judged{Memory: m.ID, Verdicts: vs})
+}
+
+// Decode gives the arguments of a job by its kind, for one that was given up.
+func Decode(kind string, args []byte) (river.JobArgs, error) {
+	switch kind {
+	case "extract":
+		return decode[Extract](args)
+	case "confidence":
+		return decode[Confidence](args)
+	case "contradiction":
+		return decode[Contradiction](args)
+	case "expiry":
+		return decode[Expiry](args)
+	case "decay":
+		return decode[Decay](args)
+	case "expire":
+		return decode[Expire](args)
+	case "prune":
+		return decode[Prune](args)
+	case "cluster":
+		return decode[Cluster](args)
+	case "synthesize":
+		return decode[Synthesize](args)
+	case "apply_policy":
+		return decode[ApplyPolicy](args)
+	}
+	return nil, oxbow.Errorf(oxbow.CodeUnsupported, "this program knows no job %q", kind)
+}
+
+func decode[T river.JobArgs](args []byte) (river.JobArgs, error) {
+	var v T
+	if err := json.Unmarshal(args, &v); err != nil {
+		return nil, oxbow.WrapError(oxbow.CodeInvalid, err, "the job's arguments do not parse")
+	}
+	return v, nil
+}

@@ -1,0 +1,218 @@
+package jobs
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// maxGroup bounds the group that is settled together. Limit: in a larger one
+// the members farthest from the new statement are left as they stand.
+const maxGroup = 1000
+
+// Judged are fresh verdicts about one memory. Those that a judge gave about it
+// before no longer count; an operator's do.
+type Judged struct {
+	Memory   string
+	Verdicts []oxbow.Verdict
+}
+
+// Group gathers everything that verdicts and addresses connect to the seeds and
+// to new memories that are not stored yet. judged, which may be empty, is taken
+// into account as if it were stored.
+func Group(ctx context.Context, r store.Reader, s oxbow.ScopeSettings, fresh []oxbow.Memory, seeds []string, judged Judged) (oxbow.Group, error) {
+	g := oxbow.Group{Zone: s.Location()}
+	w := walk{r: r, s: s, known: map[string]bool{}, addresses: map[[2]string]bool{}}
+	for _, m := range fresh {
+		w.known[m.ID] = true
+		g.Members = append(g.Members, m)
+		if err := w.address(ctx, m); err != nil {
+			return g, err
+		}
+	}
+	w.add(seeds...)
+	for _, v := range judged.Verdicts {
+		w.add(v.Older, v.Newer)
+	}
+	for len(w.todo) > 0 && len(g.Members) < maxGroup {
+		ids := w.todo
+		w.todo = nil
+		ms, err := r.Memories(ctx, s.Tenant, ids)
+		if err != nil {
+			return g, err
+		}
+		g.Members = append(g.Members, ms...)
+		if err := w.follow(ctx, ids, ms); err != nil {
+			return g, err
+		}
+	}
+	g.Verdicts = replaceVerdicts(w.verdicts, judged)
+	ids := make([]string, len(g.Members))
+	for i, m := range g.Members {
+		ids[i] = m.ID
+	}
+	links, err := r.Links(ctx, s.Tenant, ids)
+	g.Links = links
+	return g, err
+}
+
+// replaceVerdicts gives the stored verdicts, each once, with those about a
+// memory that was judged anew in the place of what judges said of it before.
+func replaceVerdicts(stored []oxbow.Verdict, judged Judged) []oxbow.Verdict {
+	type pair struct{ older, newer string }
+	have := map[pair]bool{}
+	var out []oxbow.Verdict
+	for _, v := range stored {
+		stale := judged.Memory != "" && v.Judge != oxbow.Operator && (v.Older == judged.Memory || v.Newer == judged.Memory)
+		if stale || have[pair{v.Older, v.Newer}] {
+			continue
+		}
+		have[pair{v.Older, v.Newer}] = true
+		out = append(out, v)
+	}
+	for _, v := range judged.Verdicts {
+		if !have[pair{v.Older, v.Newer}] {
+			have[pair{v.Older, v.Newer}] = true
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+type walk struct {
+	r         store.Reader
+	s         oxbow.ScopeSettings
+	known     map[string]bool
+	addresses map[[2]string]bool
+	todo      []string
+	verdicts  []oxbow.Verdict
+}
+
+func (w *walk) add(ids ...string) {
+	for _, id := range ids {
+		if !w.known[id] {
+			w.known[id] = true
+			w.todo = append(w.todo, id)
+		}
+	}
+}
+
+// follow finds the neighbours of the members just read.
+func (w *walk) follow(ctx context.Context, ids []string, ms []oxbow.Memory) error {
+	vs, err := w.r.Verdicts(ctx, w.s.Tenant, ids)
+	if err != nil {
+		return err
+	}
+	w.verdicts = append(w.verdicts, vs...)
+	for _, v := range vs {
+		w.add(v.Older, v.Newer)
+	}
+	for _, m := range ms {
+		if err := w.address(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) address(ctx context.Context, m oxbow.Memory) error {
+	at := [2]string{m.Slot, m.Key}
+	if !m.IsFact() || w.addresses[at] {
+		return nil
+	}
+	w.addresses[at] = true
+	same, err := w.r.FactHistory(ctx, m.Scope, m.Slot, m.Key)
+	if err != nil {
+		return err
+	}
+	for _, o := range same {
+		w.add(o.ID)
+	}
+	return nil
+}
+
+// settled works out the changes that bring a group to where its statements lead.
+func settled(ctx context.Context, r store.Reader, s oxbow.ScopeSettings, fresh []oxbow.Memory, seeds []string, judged Judged) ([]oxbow.Change, error) {
+	g, err := Group(ctx, r, s, fresh, seeds, judged)
+	if err != nil {
+		return nil, err
+	}
+	return oxbow.Settle(g), nil
+}
+
+// sign says in whose name changes are made. That words are equal is found by
+// code, so no judge stands for a compression that follows from it.
+func sign(changes []oxbow.Change, actor, judge string) []oxbow.Change {
+	for i := range changes {
+		changes[i].Actor = actor
+		changes[i].Judge = judge
+		if changes[i].Type == oxbow.CompressedTo && len(changes[i].Links) > 0 && changes[i].Links[0].Type == oxbow.Confirms {
+			changes[i].Judge = ""
+		}
+	}
+	return changes
+}
+
+// retires counts the memories that changes take out of the active ones.
+func retires(changes []oxbow.Change) int {
+	n := 0
+	for _, c := range changes {
+		if c.Type == oxbow.SupersededBy {
+			n++
+		}
+	}
+	return n
+}
+
+// Put stores new memories in a locked scope, facts with what they do to their
+// address, and gives the events and the jobs that follow. The same call serves
+// extraction and direct writes.
+func Put(ctx context.Context, tx store.Tx, b store.Batch, s oxbow.ScopeSettings, ms []oxbow.Memory, actor, judge string) (store.Applied, error) {
+	var all store.Applied
+	for _, m := range ms {
+		var changes []oxbow.Change
+		var err error
+		if m.IsFact() && m.Status == oxbow.Active {
+			changes, err = settled(ctx, tx, s, []oxbow.Memory{m}, nil, Judged{})
+		} else {
+			changes = []oxbow.Change{{Type: oxbow.Created, Memory: m.ID, New: &m}}
+		}
+		if err != nil {
+			return all, err
+		}
+		for i := range changes {
+			if changes[i].New != nil && changes[i].Reason == "" {
+				changes[i].Reason = "it was said"
+			}
+		}
+		for i := range sign(changes, actor, judge) {
+			if changes[i].Type != oxbow.Created {
+				changes[i].Judge = "" // an address needs no judge
+			}
+		}
+		done, err := tx.Apply(ctx, b, changes)
+		if err != nil {
+			return all, err
+		}
+		all.Events = append(all.Events, done.Events...)
+	}
+	return all, nil
+}
+
+// latest gives the later of two instants.
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// unite gives the sorted union of tags.
+func unite(tags ...[]string) []string {
+	all := slices.Concat(tags...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,216 @@
+package llmtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/llm"
+)
+
+// The data of the prompts, read back.
+
+type turnData struct {
+	At        time.Time    `json:"at"`
+	User      string       `json:"user"`
+	Assistant string       `json:"assistant"`
+	Parts     []oxbow.Part `json:"parts"`
+}
+
+func (d turnData) text() llm.TurnText {
+	return llm.TurnText{User: d.User, Assistant: d.Assistant, Parts: d.Parts, At: d.At}
+}
+
+type statementData struct {
+	Label  string       `json:"label"`
+	Text   string       `json:"text"`
+	Kind   oxbow.Kind   `json:"kind"`
+	Key    string       `json:"key"`
+	Source oxbow.Source `json:"source"`
+	SaidAt time.Time    `json:"said_at"`
+}
+
+func (d statementData) statement() llm.Statement { return llm.Statement(d) }
+
+func statements(in []statementData) []llm.Statement {
+	var out []llm.Statement
+	for _, d := range in {
+		out = append(out, d.statement())
+	}
+	return out
+}
+
+// object is an answer in the JSON that a prompt asks for.
+type object = map[string]any
+
+// ask puts the question in a request to a judge and gives the answer as a
+// model would write it.
+func ask(ctx context.Context, judge llm.Judge, req Request) (object, error) {
+	questions := map[string]func(context.Context, llm.Judge, []byte) (object, error){
+		"extract": askExtract, "confidence": askConfidence, "relate": askRelate,
+		"expiry": askExpiry, "cluster": askCluster, "synthesize": askSynthesize,
+	}
+	question, ok := questions[req.Purpose]
+	if !ok || req.Data == nil {
+		return nil, fmt.Errorf("the request asks none of the judge's questions")
+	}
+	return question(ctx, judge, req.Data)
+}
+
+func askExtract(ctx context.Context, judge llm.Judge, raw []byte) (object, error) {
+	var d turnData
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return nil, err
+	}
+	e, err := judge.Extract(ctx, d.text())
+	if err != nil {
+		return nil, err
+	}
+	memories := []object{}
+	for _, m := range e.Drafts {
+		slot := m.Slot
+		if slot == "" {
+			slot = "none"
+		}
+		memories = append(memories, object{
+			"quote": m.Quote, "text": m.Text, "summary": m.Summary, "tags": list(m.Tags),
+			"kind": m.Kind, "slot": slot, "key": m.Key, "importance": m.Importance,
+		})
+	}
+	return object{"memories": memories, "reason": reason(e)}, nil
+}
+
+// reasons are the only ones that the form of the answer knows.
+var reasons = []string{"a greeting", "small talk", "a question", "a request", "general knowledge", "a secret was taken out", "nothing was said"}
+
+func reason(e llm.Extraction) string {
+	switch {
+	case len(e.Drafts) > 0:
+		return "none"
+	case slices.Contains(reasons, e.Reason):
+		return e.Reason
+	}
+	return "nothing was said"
+}
+
+func askConfidence(ctx context.Context, judge llm.Judge, raw []byte) (object, error) {
+	var d struct {
+		Memory string   `json:"memory"`
+		Turn   turnData `json:"turn"`
+	}
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return nil, err
+	}
+	r, err := judge.Confidence(ctx, d.Memory, d.Turn.text())
+	if err != nil {
+		return nil, err
+	}
+	return object{"level": level(r.Confidence)}, nil
+}
+
+// level gives the word whose number is nearest.
+func level(confidence float64) string {
+	words := []string{"explicit", "implied", "reasonable", "weak", "speculation"}
+	numbers := []float64{1, 0.7, 0.5, 0.3, 0.1}
+	best := 0
+	for i, n := range numbers {
+		if math.Abs(n-confidence) < math.Abs(numbers[best]-confidence) {
+			best = i
+		}
+	}
+	return words[best]
+}
+
+func askRelate(ctx context.Context, judge llm.Judge, raw []byte) (object, error) {
+	var d struct {
+		Statement statementData   `json:"statement"`
+		Others    []statementData `json:"others"`
+	}
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return nil, err
+	}
+	relations, err := judge.Relate(ctx, d.Statement.statement(), statements(d.Others))
+	if err != nil {
+		return nil, err
+	}
+	out := []object{}
+	for _, r := range relations {
+		out = append(out, object{"label": r.Label, "relation": r.Relation})
+	}
+	return object{"relations": out}, nil
+}
+
+func askExpiry(ctx context.Context, judge llm.Judge, raw []byte) (object, error) {
+	var d struct {
+		Statement statementData `json:"statement"`
+		Zone      string        `json:"zone"`
+	}
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return nil, err
+	}
+	zone, err := time.LoadLocation(d.Zone)
+	if err != nil {
+		zone = d.Statement.SaidAt.Location() // a zone without a name: its offset stands in the time
+	}
+	e, err := judge.Expiry(ctx, d.Statement.statement(), zone)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !e.Date.IsZero():
+		// A day's end is given as its last instant or as the first of the next one.
+		last := e.Date.In(zone).Add(-time.Nanosecond)
+		return object{"phrase": e.Phrase, "ends": "date", "date": last.Format(time.DateOnly)}, nil
+	case e.Event:
+		return object{"phrase": e.Phrase, "ends": "event", "date": ""}, nil
+	}
+	return object{"phrase": "", "ends": "never", "date": ""}, nil
+}
+
+func askCluster(ctx context.Context, judge llm.Judge, raw []byte) (object, error) {
+	items, err := readStatements(raw)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := judge.Cluster(ctx, items)
+	if err != nil {
+		return nil, err
+	}
+	out := []object{}
+	for _, g := range groups {
+		out = append(out, object{"labels": list(g)})
+	}
+	return object{"groups": out}, nil
+}
+
+func askSynthesize(ctx context.Context, judge llm.Judge, raw []byte) (object, error) {
+	items, err := readStatements(raw)
+	if err != nil {
+		return nil, err
+	}
+	s, err := judge.Synthesize(ctx, items)
+	if err != nil {
+		return nil, err
+	}
+	return object{"text": s.Text, "summary": s.Summary, "tags": list(s.Tags)}, nil
+}
+
+func readStatements(raw []byte) ([]llm.Statement, error) {
+	var d struct {
+		Statements []statementData `json:"statements"`
+	}
+	err := json.Unmarshal(raw, &d)
+	return statements(d.Statements), err
+}
+
+// list gives an array where JSON would write null.
+func list(in []string) []string {
+	if in == nil {
+		return []string{}
+	}
+	return in
+}

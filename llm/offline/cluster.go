@@ -1,0 +1,189 @@
+package offline
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/llm"
+)
+
+// nearlySame and sharedOfAll are the least likeness of any two members of a
+// group, minShared the least number of words of meaning in common. A tag or a
+// topic in common is not enough: five rules on functions are one preference
+// only when they say the same of functions.
+const (
+	nearlySame  = 0.6  // of the shorter one's words
+	sharedOfAll = 0.55 // of the words of both
+	minShared   = 2
+)
+
+// cluster groups statements by complete link: every member is nearly the same
+// as every other, so that a chain of likenesses does not drift.
+func cluster(ctx context.Context, items []llm.Statement) ([][]string, error) {
+	cs := make([]*claim, len(items))
+	sets := make([][]string, len(items))
+	for i, it := range items {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		cs[i] = parse(it.Text, it.SaidAt)
+		sets[i] = meaning(cs[i])
+	}
+	edges, like := edges(items, cs, sets)
+	group := make([]int, len(items))
+	members := make([][]int, len(items))
+	for i := range items {
+		group[i], members[i] = i, []int{i}
+	}
+	for _, e := range edges {
+		a, b := group[e.a], group[e.b]
+		if a == b || !linked(members[a], members[b], like) {
+			continue
+		}
+		for _, m := range members[b] {
+			group[m] = a
+		}
+		members[a], members[b] = append(members[a], members[b]...), nil
+	}
+	var out [][]string
+	for _, ms := range members {
+		if len(ms) < 2 {
+			continue
+		}
+		slices.Sort(ms)
+		labels := make([]string, len(ms))
+		for i, m := range ms {
+			labels[i] = items[m].Label
+		}
+		out = append(out, labels)
+	}
+	return out, nil
+}
+
+type edge struct {
+	a, b int
+	like float64
+}
+
+// edges gives the pairs that may stand in one group, most alike first.
+func edges(items []llm.Statement, cs []*claim, sets [][]string) ([]edge, map[[2]int]bool) {
+	byStem := map[string][]int{}
+	for i, s := range sets {
+		for _, st := range s {
+			byStem[st] = append(byStem[st], i)
+		}
+	}
+	var out []edge
+	like := map[[2]int]bool{}
+	for a := range items {
+		seen := map[int]int{}
+		for _, st := range sets[a] {
+			for _, b := range byStem[st] {
+				if b > a {
+					seen[b]++
+				}
+			}
+		}
+		for b, shared := range seen {
+			l := float64(shared) / float64(min(len(sets[a]), len(sets[b])))
+			if shared < minShared || l < nearlySame || looser(sets[a], sets[b], shared) || !together(items[a], items[b], cs[a], cs[b]) {
+				continue
+			}
+			out = append(out, edge{a, b, l})
+			like[[2]int{a, b}] = true
+		}
+	}
+	slices.SortFunc(out, func(x, y edge) int {
+		return cmp.Or(cmp.Compare(y.like, x.like), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
+	})
+	return out, like
+}
+
+// looser tells whether two say so much beside the shared words that these are
+// only a part of what they are about: a bug and its fix are two memories.
+func looser(a, b []string, shared int) bool {
+	return float64(shared) < sharedOfAll*float64(len(a)+len(b)-shared)
+}
+
+func linked(as, bs []int, like map[[2]int]bool) bool {
+	for _, a := range as {
+		for _, b := range bs {
+			if !like[[2]int{min(a, b), max(a, b)}] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// together keeps apart what must not be merged, however alike: another
+// subject, another kind of thing, other tools of the same class, other days,
+// other numbers of the same unit, and what denies or replaces the other.
+func together(a, b llm.Statement, ca, cb *claim) bool {
+	if ca.cut() || cb.cut() || sortOf(a.Kind) != sortOf(b.Kind) || a.Key != "" || b.Key != "" || sameOwner(ca, cb) < 1 {
+		return false
+	}
+	if ca.planned != cb.planned && sortOf(a.Kind) != oxbow.Preference || ca.asked || cb.asked {
+		return false
+	}
+	for _, m := range ca.mentions {
+		for _, n := range cb.mentions {
+			if m.class == n.class && m.id != n.id && !namesTool(ca, n.tool) && !namesTool(cb, m.tool) || m.id == n.id && m.version != n.version {
+				return false
+			}
+		}
+	}
+	if len(ca.dates) > 0 || len(cb.dates) > 0 {
+		return sameValues(ca, cb)
+	}
+	for _, x := range ca.numbers {
+		for _, y := range cb.numbers {
+			if x.unit == y.unit && x.value != y.value {
+				return false
+			}
+		}
+	}
+	switch relatePair(a, ca, b, cb) {
+	case oxbow.Contradicts, oxbow.Replaces, oxbow.Unsure:
+		return false
+	}
+	return true
+}
+
+// sortOf puts instructions and preferences together: people say one rule both
+// ways.
+func sortOf(k oxbow.Kind) oxbow.Kind {
+	if k == oxbow.Procedural || k == oxbow.Preference {
+		return oxbow.Preference
+	}
+	return oxbow.Semantic
+}
+
+// likenessWords fold what people say instead of one another when they repeat a
+// rule.
+var likenessWords = map[string]string{
+	"tini": "short", "small": "short", "brief": "short", "concis": "short", "littl": "short", "simpl": "plain", "ordinari": "plain",
+	"method": "function", "func": "function", "variabl": "name", "identifi": "name",
+}
+
+// meaning gives the distinct stems by which likeness is measured.
+func meaning(c *claim) []string {
+	var out []string
+	for _, s := range c.stems {
+		if hasDigit(s) || thin[s] {
+			continue
+		}
+		if f := likenessWords[s]; f != "" {
+			s = f
+		}
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// thin stems hold too little to tell statements apart.
+var thin = stems("code", "style", "line", "thing", "way", "part", "lot", "bit", "think", "time", "work", "good", "better", "best", "one", "ever", "read", "noth", "everi", "anyth", "someth", "long", "word", "kind", "need", "want", "can", "could", "go", "come", "put", "said", "say", "tell")

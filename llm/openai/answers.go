@@ -1,0 +1,249 @@
+package openai
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/llm"
+)
+
+// The bounds of answers. The schemas cannot say them: endpoints differ in
+// which bounds of a schema they know.
+const (
+	maxDrafts  = 32       // of one turn
+	maxText    = 16 << 10 // bytes of a drafted or synthesized memory, and of a quote
+	maxSummary = 100      // characters
+	maxPhrase  = 200      // bytes
+	maxTags    = 10
+	maxWord    = 64 // bytes of a tag or a key
+)
+
+// nothingSaid is the reason where no better one is known.
+const nothingSaid = "nothing was said"
+
+type extractAnswer struct {
+	Memories []draftAnswer `json:"memories"`
+	Reason   string        `json:"reason"`
+}
+
+type draftAnswer struct {
+	Quote      string     `json:"quote"`
+	Text       string     `json:"text"`
+	Summary    string     `json:"summary"`
+	Tags       []string   `json:"tags"`
+	Kind       oxbow.Kind `json:"kind"`
+	Slot       string     `json:"slot"`
+	Key        string     `json:"key"`
+	Importance float64    `json:"importance"`
+}
+
+// readExtraction reads drafts. The reason is one of the schema's phrases, so
+// that none of the turn's words can travel in it.
+func readExtraction(raw []byte) (out llm.Extraction, dropped int, err error) {
+	var a extractAnswer
+	if err := decode(raw, &a); err != nil {
+		return out, 0, err
+	}
+	if n := len(a.Memories); n > maxDrafts {
+		dropped = n - maxDrafts
+		a.Memories = a.Memories[:maxDrafts]
+	}
+	for i, m := range a.Memories {
+		d, err := m.draft(i)
+		if err != nil {
+			return llm.Extraction{}, 0, err
+		}
+		out.Drafts = append(out.Drafts, d)
+	}
+	if len(out.Drafts) == 0 {
+		out.Reason = a.Reason
+		if a.Reason == "none" {
+			out.Reason = nothingSaid
+		}
+	}
+	return out, dropped, nil
+}
+
+// draft checks one draft. A fact without an address is kept as free knowledge,
+// because losing the statement would be worse than not addressing it.
+func (m draftAnswer) draft(i int) (llm.Draft, error) {
+	d := llm.Draft{
+		Text: strings.TrimSpace(clean(m.Text)), Summary: summary(m.Summary), Tags: tags(m.Tags),
+		Kind: m.Kind, Importance: m.Importance, Quote: clean(m.Quote),
+	}
+	switch {
+	case d.Text == "" || len(d.Text) > maxText:
+		return d, reject("a memory's text is out of bounds", "memories/%d: text must have 1 to %d bytes", i, maxText)
+	case strings.TrimSpace(d.Quote) == "" || len(d.Quote) > maxText:
+		return d, reject("a memory's quote is out of bounds", "memories/%d: quote must have 1 to %d bytes", i, maxText)
+	case m.Importance < 0 || m.Importance > 10:
+		return d, reject("an importance is out of bounds", "memories/%d: importance must be a number from 0 to 10", i)
+	}
+	if d.Kind == oxbow.Fact {
+		d.Slot, d.Key = m.Slot, line(m.Key)
+		if d.Slot == "none" || d.Key == "" || len(d.Key) > maxWord {
+			d.Kind, d.Slot, d.Key = oxbow.Semantic, "", ""
+		}
+	}
+	return d, nil
+}
+
+// levels are the words for confidence and their numbers, as DESIGN 1 has them.
+var levels = map[string]float64{
+	"explicit": 1, "implied": 0.7, "reasonable": 0.5, "weak": 0.3, "speculation": 0.1,
+}
+
+func readRating(raw []byte) (llm.Rating, error) {
+	var a struct {
+		Level string `json:"level"`
+	}
+	if err := decode(raw, &a); err != nil {
+		return llm.Rating{}, err
+	}
+	n, ok := levels[a.Level]
+	if !ok {
+		return llm.Rating{}, reject("the level is unknown", "level must be one of the five words")
+	}
+	return llm.Rating{Confidence: n}, nil
+}
+
+var relations = []oxbow.Relation{oxbow.Contradicts, oxbow.Replaces, oxbow.ConfirmsIt, oxbow.Unsure, oxbow.Unrelated}
+
+// readRelations reads relations to offered labels, in the order in which they
+// were offered. A label that was not offered is dropped; two different
+// relations for one label are no answer.
+func readRelations(raw []byte, offered map[string]int) (out []llm.Relation, dropped int, err error) {
+	var a struct {
+		Relations []struct {
+			Label    string         `json:"label"`
+			Relation oxbow.Relation `json:"relation"`
+		} `json:"relations"`
+	}
+	if err := decode(raw, &a); err != nil {
+		return nil, 0, err
+	}
+	said := map[string]oxbow.Relation{}
+	for i, r := range a.Relations {
+		if !slices.Contains(relations, r.Relation) {
+			return nil, 0, reject("a relation is unknown", "relations/%d: relation is not one of the five words", i)
+		}
+		if _, ok := offered[r.Label]; !ok {
+			dropped++
+			continue
+		}
+		if before, ok := said[r.Label]; ok {
+			if before != r.Relation {
+				return nil, 0, reject("a label has two relations", "relations/%d: the label already has another relation", i)
+			}
+			continue
+		}
+		said[r.Label] = r.Relation
+		out = append(out, llm.Relation{Label: r.Label, Relation: r.Relation})
+	}
+	slices.SortFunc(out, func(x, y llm.Relation) int { return cmp.Compare(offered[x.Label], offered[y.Label]) })
+	return out, dropped, nil
+}
+
+// readExpiry reads a day and gives its end in the zone, the last whole second,
+// as the offline judge does. Whether a day is believable is the gate's matter.
+func readExpiry(raw []byte, zone *time.Location) (llm.Expiry, error) {
+	var a struct {
+		Phrase string `json:"phrase"`
+		Ends   string `json:"ends"`
+		Date   string `json:"date"`
+	}
+	if err := decode(raw, &a); err != nil {
+		return llm.Expiry{}, err
+	}
+	out := llm.Expiry{Phrase: cut(line(a.Phrase), maxPhrase)}
+	switch {
+	case a.Ends != "date" && a.Date != "":
+		return llm.Expiry{}, reject("a date stands where there is none", `date must be "" unless ends is "date"`)
+	case a.Ends == "never":
+		return llm.Expiry{}, nil
+	case out.Phrase == "":
+		return llm.Expiry{}, reject("the phrase is missing", "phrase must hold the words of the statement that say when it ends")
+	case a.Ends == "event":
+		out.Event = true
+		return out, nil
+	}
+	day, err := time.Parse(time.DateOnly, a.Date)
+	if err != nil || day.Year() < 1900 || day.Year() > 2999 {
+		return llm.Expiry{}, reject("the date is not a date", "date must be a day of the calendar as YYYY-MM-DD")
+	}
+	out.Date = time.Date(day.Year(), day.Month(), day.Day(), 23, 59, 59, 0, zone)
+	return out, nil
+}
+
+// readGroups reads groups of offered labels. Labels that were not offered or
+// already stand in a group are dropped, and so are groups of one.
+func readGroups(raw []byte, offered map[string]int) (out [][]string, dropped int, err error) {
+	var a struct {
+		Groups []struct {
+			Labels []string `json:"labels"`
+		} `json:"groups"`
+	}
+	if err := decode(raw, &a); err != nil {
+		return nil, 0, err
+	}
+	used := map[string]bool{}
+	for _, g := range a.Groups {
+		var group []string
+		for _, l := range g.Labels {
+			if _, ok := offered[l]; !ok || used[l] {
+				dropped++
+				continue
+			}
+			used[l] = true
+			group = append(group, l)
+		}
+		if len(group) < 2 {
+			dropped += len(group)
+			continue
+		}
+		slices.SortFunc(group, func(x, y string) int { return cmp.Compare(offered[x], offered[y]) })
+		out = append(out, group)
+	}
+	return out, dropped, nil
+}
+
+func readSynthesis(raw []byte) (llm.Synthesis, error) {
+	var a struct {
+		Text    string   `json:"text"`
+		Summary string   `json:"summary"`
+		Tags    []string `json:"tags"`
+	}
+	if err := decode(raw, &a); err != nil {
+		return llm.Synthesis{}, err
+	}
+	out := llm.Synthesis{Text: strings.TrimSpace(clean(a.Text)), Summary: summary(a.Summary), Tags: tags(a.Tags)}
+	if out.Text == "" || len(out.Text) > maxText {
+		return llm.Synthesis{}, reject("the text is out of bounds", "text must have 1 to %d bytes", maxText)
+	}
+	return out, nil
+}
+
+// line gives text without line ends and unseen characters.
+func line(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
+
+func summary(s string) string {
+	s = line(s)
+	if utf8.RuneCountInString(s) <= maxSummary {
+		return s
+	}
+	return strings.TrimSpace(string([]rune(s)[:maxSummary-1])) + "…"
+}
+
+func tags(in []string) []string {
+	var out []string
+	for _, t := range in {
+		if t = line(t); t != "" && len(t) <= maxWord && len(out) < maxTags && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}

@@ -1,0 +1,74 @@
+package openai_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/llm/openai"
+)
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	t.Run("needs a model and nothing else", func(t *testing.T) {
+		t.Parallel()
+		j, err := openai.New(openai.Config{Model: "small"})
+		if err != nil || j.Name() != "openai/small@1" {
+			t.Fatalf("got %v, %v", j, err)
+		}
+	})
+	for name, change := range map[string]func(*openai.Config){
+		"no model":                    func(c *openai.Config) { c.Model = "" },
+		"an address without a scheme": func(c *openai.Config) { c.BaseURL = "localhost:11434/v1" },
+		"a file":                      func(c *openai.Config) { c.BaseURL = "file:///etc/passwd" },
+		"credentials in the address":  func(c *openai.Config) { c.BaseURL = "https://me:" + testKey + "@host/v1" },
+		"a query in the address":      func(c *openai.Config) { c.BaseURL = "https://host/v1?key=" + testKey },
+		"an address that is no URL":   func(c *openai.Config) { c.BaseURL = "https://host/%zz" + testKey },
+		"the whole path":              func(c *openai.Config) { c.BaseURL = "https://host/v1/chat/completions" },
+		"a key with a line end":       func(c *openai.Config) { c.Key = testKey + "\n" },
+		"a timeout below zero":        func(c *openai.Config) { c.Timeout = -time.Second },
+		"a tiny text":                 func(c *openai.Config) { c.MaxTextBytes = 3 },
+		"output tokens below zero":    func(c *openai.Config) { c.MaxOutputTokens = -1 },
+		"an extra body with messages": func(c *openai.Config) { c.ExtraBody = map[string]any{"messages": nil} },
+		"an extra body that no JSON can hold": func(c *openai.Config) {
+			c.ExtraBody = map[string]any{"f": func() {}}
+		},
+	} {
+		t.Run("refuses "+name, func(t *testing.T) {
+			t.Parallel()
+			cfg := openai.Config{Model: "small", Key: testKey}
+			change(&cfg)
+			_, err := openai.New(cfg)
+			if oxbow.CodeOf(err) != oxbow.CodeInvalid || strings.Contains(err.Error(), testKey) {
+				t.Fatalf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestSecret(t *testing.T) {
+	t.Parallel()
+	cfg := openai.Config{Model: "small", Key: testKey}
+	var out bytes.Buffer
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+		fmt.Fprintf(&out, verb, cfg)
+		fmt.Fprintf(&out, verb, cfg.Key)
+	}
+	fmt.Fprintf(&out, "%q %x %X", cfg.Key, cfg.Key, cfg.Key)
+	if err := json.NewEncoder(&out).Encode(map[string]any{"key": cfg.Key}); err != nil {
+		t.Fatal(err)
+	}
+	slog.New(slog.NewTextHandler(&out, nil)).Info("x", "key", cfg.Key, "config", cfg)
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "key", cfg.Key)
+	if s := out.String(); strings.Contains(s, testKey) || strings.Contains(s, fmt.Sprintf("%x", testKey)) || !strings.Contains(s, "[redacted]") {
+		t.Errorf("the key is told: %s", s)
+	}
+	if openai.Secret("").String() != "" {
+		t.Error("no key looks like a key")
+	}
+}

@@ -1,0 +1,173 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/migrations"
+)
+
+func provider(db *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations.Postgres, "postgres")
+	if err != nil {
+		return nil, fmt.Errorf("read the migrations: %w", err)
+	}
+	p, err := goose.NewProvider(goose.DialectPostgres, db, files)
+	if err != nil {
+		return nil, fmt.Errorf("read the migrations: %w", err)
+	}
+	return p, nil
+}
+
+// migrateLock is the key of the lock that lets one process of a database
+// migrate at a time: the letters "oxbow".
+const migrateLock = 0x6f78626f77
+
+// Migrate implements store.Admin. It holds a lock of the session, on a
+// connection of its own, for as long as it works.
+func (s *Store) Migrate(ctx context.Context) (err error) {
+	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	if err != nil {
+		return unreachable(ctx, s.pool.Config().ConnConfig, err)
+	}
+	defer func() { // ends the session, and so the lock
+		if e := conn.Close(context.WithoutCancel(ctx)); err == nil {
+			err = translate(e, "end the migration")
+		}
+	}()
+	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, int64(migrateLock)); err != nil {
+		return translate(err, "wait for another migration")
+	}
+	return s.migrate(ctx)
+}
+
+func (s *Store) migrate(ctx context.Context) error {
+	have, want, err := s.SchemaVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if have > want {
+		return oxbow.Errorf(oxbow.CodeConflict,
+			"the database is of version %d and this program knows %d: use a newer oxbow, or another database with --db", have, want)
+	}
+	if err := s.makeSchema(ctx); err != nil {
+		return err
+	}
+	db := stdlib.OpenDBFromPool(s.pool)
+	defer func() { _ = db.Close() }()
+	p, err := provider(db)
+	if err != nil {
+		return err
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return translate(err, "migrate the database")
+	}
+	m, err := rivermigrate.New(riverpgxv5.New(s.pool), &rivermigrate.Config{Logger: quiet(), Schema: schema})
+	if err != nil {
+		return fmt.Errorf("migrate the queue: %w", err)
+	}
+	if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		return translate(err, "migrate the queue")
+	}
+	return nil
+}
+
+// makeSchema asks first, because a user who may not make schemas may still use
+// one that was made for it.
+func (s *Store) makeSchema(ctx context.Context) error {
+	var there bool
+	err := s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, schema).Scan(&there)
+	if err == nil && !there {
+		_, err = s.pool.Exec(ctx, `CREATE SCHEMA `+schema)
+	}
+	return translate(err, "make the schema")
+}
+
+// SchemaVersion implements store.Admin.
+func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error) {
+	db := stdlib.OpenDBFromPool(s.pool)
+	defer func() { _ = db.Close() }()
+	p, err := provider(db)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, src := range p.ListSources() {
+		want = max(want, src.Version)
+	}
+	err = s.pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM `+schema+`.goose_db_version`).Scan(&have)
+	if err != nil && isNoTable(err) {
+		return 0, want, nil
+	}
+	return have, want, translate(err, "read the database's version")
+}
+
+// checks find what the tables' own rules do not forbid, and what the server
+// knows of its own state; each gives one line a finding.
+var checks = []string{
+	`SELECT 'memory ' || m.id || ': its content is missing' FROM memories m
+		WHERE m.status <> 'erased' AND NOT EXISTS (SELECT FROM contents c WHERE c.id = m.content_id)`,
+	`SELECT 'event ' || e.seq || ': its memory ' || e.memory || ' is missing' FROM memory_events e
+		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.id = e.memory)`,
+	`SELECT 'memory ' || m.id || ': it has no events' FROM memories m
+		WHERE NOT EXISTS (SELECT FROM memory_events e WHERE e.memory = m.id)`,
+	`SELECT 'memory ' || m.id || ': it is erased and its content is still there' FROM memories m
+		WHERE m.status = 'erased' AND EXISTS (SELECT FROM contents c WHERE c.owner = m.id)`,
+	`SELECT 'turn ' || t.id || ': its text is missing' FROM turns t
+		WHERE t.state <> 'erased' AND NOT EXISTS (SELECT FROM contents c WHERE c.id = t.content_id)`,
+	`SELECT 'link ' || l.from_id || ' ' || l.type || ' ' || l.to_id || ': one end is missing' FROM links l
+		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.id = l.from_id) OR NOT EXISTS (SELECT FROM memories m WHERE m.id = l.to_id)`,
+	`SELECT 'index ' || c.relname || ': it is not valid; rebuild it with REINDEX'
+		FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = '` + schema + `' AND NOT i.indisvalid`,
+	`SELECT 'database: ' || d.checksum_failures || ' of its pages did not have their checksum' FROM pg_stat_database d
+		WHERE d.datname = current_database() AND d.checksum_failures > 0`,
+}
+
+// Check implements store.Admin.
+//
+// Limit: it does not read every page, as SQLite's check does; pg_amcheck and
+// pg_checksums do, and are the server's operator's to run.
+func (s *Store) Check(ctx context.Context) ([]string, error) {
+	var found []string
+	for _, query := range checks {
+		more, err := collect(ctx, s.q, "check the tables", scanString, query+` LIMIT 100`)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
+	}
+	return found, nil
+}
+
+// Vacuum implements store.Admin. An ordinary VACUUM gives the room of erased
+// rows back and may leave their bytes in it, so the one table that holds words
+// is rewritten, which locks it for that long.
+//
+// Limit: it reaches the database's own files only. Erased content is still in
+// the write-ahead log until it is recycled, in archives of that log, in
+// replicas until they follow, and in backups until they are thrown away; and
+// what the file system does with the old file is not ours to say.
+func (s *Store) Vacuum(ctx context.Context) error {
+	for _, stmt := range []string{`VACUUM (FULL) contents`, `VACUUM memory_terms, memory_events`} {
+		if _, err := s.pool.Exec(ctx, stmt); err != nil {
+			return translate(err, "rewrite the tables")
+		}
+	}
+	return nil
+}
+
+func isNoTable(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code == undefinedTable || e.Code == invalidSchema)
+}

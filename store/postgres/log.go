@@ -1,0 +1,156 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+const selectEvent = `
+	SELECT e.seq, s.tenant, s.name, e.memory, e.version, e.type, e.before, e.after, e.links, e.unlinks, e.reason, e.actor,
+		e.judge, e.run, e.at, e.recorded_at
+	FROM memory_events e JOIN scopes s ON s.seq = e.scope`
+
+func scanEvent(rows pgx.Rows) (oxbow.Event, error) {
+	var e oxbow.Event
+	var before, after, links, unlinks string
+	err := rows.Scan(&e.Seq, &e.Scope.Tenant, &e.Scope.Name, &e.Memory, &e.Version, &e.Type, &before, &after, &links,
+		&unlinks, &e.Reason, &e.Actor, &e.Judge, &e.Run, &e.At, &e.RecordedAt)
+	if err != nil {
+		return e, err
+	}
+	e.At, e.RecordedAt = e.At.UTC(), e.RecordedAt.UTC()
+	for _, part := range []struct {
+		text string
+		into any
+	}{{before, &e.Before}, {after, &e.After}, {links, &e.Links}, {unlinks, &e.Unlinks}} {
+		if part.text == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(part.text), part.into); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+// Events implements store.LogReader.
+func (r reader) Events(ctx context.Context, f store.EventFilter) ([]oxbow.Event, error) {
+	w := where{}
+	w.add("s.tenant = $", f.Tenant)
+	w.addIf(f.Scope != "", "s.name = $", f.Scope)
+	w.addIf(f.Memory != "", "e.memory = $", f.Memory)
+	w.addIf(f.Run != "", "e.run = $", f.Run)
+	w.addIf(len(f.Types) > 0, "e.type = ANY($)", texts(f.Types))
+	w.addIf(!f.Since.IsZero(), "e.at >= $", ts(f.Since))
+	order := " ORDER BY e.seq"
+	if f.Newest {
+		w.addIf(f.AfterSeq > 0, "e.seq < $", f.AfterSeq)
+		order = " ORDER BY e.seq DESC"
+	} else {
+		w.add("e.seq > $", f.AfterSeq)
+	}
+	query := selectEvent + w.String() + order + w.limit(f.Limit)
+	return collect(ctx, r.q, "read events", scanEvent, query, w.args...)
+}
+
+const eventsOf = selectEvent + ` WHERE s.tenant = $1 AND e.memory = ANY($2) ORDER BY e.memory, e.version`
+
+// EventsOf implements store.LogReader.
+func (r reader) EventsOf(ctx context.Context, tenant string, ids []string) ([]oxbow.Event, error) {
+	return collect(ctx, r.q, "read events", scanEvent, eventsOf, tenant, texts(ids))
+}
+
+const linksOf = `
+	SELECT l.from_id, l.to_id, l.type FROM links l JOIN scopes s ON s.seq = l.scope
+	WHERE s.tenant = $1 AND (l.from_id = ANY($2) OR l.to_id = ANY($2))
+	ORDER BY l.from_id, l.to_id, l.type`
+
+// Links implements store.LogReader.
+func (r reader) Links(ctx context.Context, tenant string, ids []string) ([]oxbow.Link, error) {
+	return collect(ctx, r.q, "read links", func(rows pgx.Rows) (oxbow.Link, error) {
+		var l oxbow.Link
+		err := rows.Scan(&l.From, &l.To, &l.Type)
+		return l, err
+	}, linksOf, tenant, texts(ids))
+}
+
+const verdictsOf = `
+	SELECT v.older, v.newer, v.relation, v.judge, v.run, v.at FROM verdicts v JOIN scopes s ON s.seq = v.scope
+	WHERE s.tenant = $1 AND (v.older = ANY($2) OR v.newer = ANY($2))
+	ORDER BY v.older, v.newer`
+
+// Verdicts implements store.LogReader.
+func (r reader) Verdicts(ctx context.Context, tenant string, ids []string) ([]oxbow.Verdict, error) {
+	return collect(ctx, r.q, "read verdicts", func(rows pgx.Rows) (oxbow.Verdict, error) {
+		var v oxbow.Verdict
+		err := rows.Scan(&v.Older, &v.Newer, &v.Relation, &v.Judge, &v.Run, &v.At)
+		v.At = v.At.UTC()
+		return v, err
+	}, verdictsOf, tenant, texts(ids))
+}
+
+const selectRun = `
+	SELECT r.id, s.tenant, s.name, r.name, r.trigger, r.status, r.about, r.started_at, r.finished_at, r.counts, r.cursor, r.note
+	FROM runs r JOIN scopes s ON s.seq = r.scope`
+
+func scanRun(rows pgx.Rows) (oxbow.Run, error) {
+	var v oxbow.Run
+	var finished *time.Time
+	var counts string
+	err := rows.Scan(&v.ID, &v.Scope.Tenant, &v.Scope.Name, &v.Name, &v.Trigger, &v.Status, &v.About, &v.StartedAt, &finished,
+		&counts, &v.Cursor, &v.Note)
+	if err != nil {
+		return v, err
+	}
+	v.About, v.StartedAt, v.FinishedAt = v.About.UTC(), v.StartedAt.UTC(), fromNull(finished)
+	return v, json.Unmarshal([]byte(counts), &v.Counts)
+}
+
+const runByID = selectRun + ` WHERE s.tenant = $1 AND r.id = $2`
+
+// Run implements store.LogReader.
+func (r reader) Run(ctx context.Context, tenant, id string) (oxbow.Run, error) {
+	found, err := collect(ctx, r.q, "read the run", scanRun, runByID, tenant, id)
+	if err != nil {
+		return oxbow.Run{}, err
+	}
+	if len(found) == 0 {
+		return oxbow.Run{}, oxbow.Errorf(oxbow.CodeNotFound, "there is no run %s; oxbow run list shows those there are", id)
+	}
+	return found[0], nil
+}
+
+// ListRuns implements store.LogReader.
+func (r reader) ListRuns(ctx context.Context, f store.RunFilter) ([]oxbow.Run, error) {
+	w := where{}
+	w.add("s.tenant = $", f.Tenant)
+	w.addIf(f.Scope != "", "s.name = $", f.Scope)
+	w.addIf(f.Name != "", "r.name = $", f.Name)
+	w.addIf(f.Status != "", "r.status = $", f.Status)
+	query := selectRun + w.String() + ` ORDER BY r.about DESC, r.started_at DESC, r.id` + w.limit(f.Limit)
+	return collect(ctx, r.q, "list runs", scanRun, query, w.args...)
+}
+
+const contentBody = `
+	SELECT c.id, c.salt, c.body FROM contents c JOIN scopes s ON s.seq = c.scope WHERE s.tenant = $1 AND c.id = $2`
+
+// ContentBody implements store.LogReader.
+func (r reader) ContentBody(ctx context.Context, tenant, id string) (oxbow.Content, oxbow.Seal, error) {
+	var c oxbow.Content
+	var seal oxbow.Seal
+	var body string
+	if err := r.q.QueryRow(ctx, contentBody, tenant, id).Scan(&seal.ContentID, &seal.Salt, &body); err != nil {
+		return c, seal, translate(err, "read content "+id)
+	}
+	if err := json.Unmarshal([]byte(body), &c); err != nil {
+		return c, seal, translate(err, "read content "+id)
+	}
+	seal.Digest = oxbow.Digest(seal.Salt, c)
+	return c, seal, nil
+}

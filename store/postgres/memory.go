@@ -1,0 +1,273 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// memoryColumns are what scanMemory reads; m is memories, s scopes, c contents.
+const memoryColumns = `
+	m.id, s.tenant, s.name, m.status, m.replaced_by, m.kind, m.slot, m.key, m.content_id, m.digest, m.content_version,
+	m.importance, m.rating, m.rated, m.confirmations, m.source, m.pinned, m.said_at, m.confirmed_at, m.touched_at,
+	m.expires_at, m.review_at, m.turn, m.conversation, m.quote, m.derived, m.created_at, m.version,
+	m.access_count, m.last_used_at, m.half_life, m.fades_at, m.rank_key`
+
+const memoryFrom = `
+	FROM memories m JOIN scopes s ON s.seq = m.scope LEFT JOIN contents c ON c.id = m.content_id`
+
+const selectMemory = `SELECT` + memoryColumns + `, coalesce(c.body, '{}')` + memoryFrom
+
+func scanMemory(rows pgx.Rows) (oxbow.Memory, error) {
+	var m oxbow.Memory
+	var confirmed, touched, expires, review, used, fades *time.Time
+	var quote, body string
+	err := rows.Scan(&m.ID, &m.Scope.Tenant, &m.Scope.Name, &m.Status, &m.ReplacedBy, &m.Kind, &m.Slot, &m.Key,
+		&m.ContentID, &m.Digest, &m.ContentVersion, &m.Importance, &m.Rating, &m.Rated, &m.Confirmations, &m.Source,
+		&m.Pinned, &m.SaidAt, &confirmed, &touched, &expires, &review, &m.Turn, &m.Conversation, &quote, &m.Derived,
+		&m.CreatedAt, &m.Version, &m.AccessCount, &used, &m.HalfLife, &fades, &m.RankKey, &body)
+	if err != nil {
+		return m, err
+	}
+	m.SaidAt, m.CreatedAt = m.SaidAt.UTC(), m.CreatedAt.UTC()
+	m.ConfirmedAt, m.TouchedAt, m.ExpiresAt = fromNull(confirmed), fromNull(touched), fromNull(expires)
+	m.ReviewAt, m.LastUsedAt, m.FadesAt = fromNull(review), fromNull(used), fromNull(fades)
+	if quote != "" {
+		if err := json.Unmarshal([]byte(quote), &m.Quote); err != nil {
+			return m, err
+		}
+	}
+	return m, json.Unmarshal([]byte(body), &m.Content)
+}
+
+// collect reads all rows of a query.
+func collect[T any](ctx context.Context, q querier, doing string, scan func(pgx.Rows) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := q.Query(ctx, query, args...)
+	if err != nil {
+		return nil, translate(err, doing)
+	}
+	defer rows.Close()
+	var out []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, translate(err, doing)
+		}
+		out = append(out, v)
+	}
+	return out, translate(rows.Err(), doing)
+}
+
+// texts gives a list for = ANY($n).
+func texts[T ~string](vs []T) []string {
+	out := make([]string, len(vs))
+	for i, v := range vs {
+		out[i] = string(v)
+	}
+	return out
+}
+
+// scopeSeq gives the integer that stands for a scope, 0 when there is none.
+func (r reader) scopeSeq(ctx context.Context, s oxbow.Scope) (int64, error) {
+	var seq int64
+	err := r.q.QueryRow(ctx, `SELECT seq FROM scopes WHERE tenant = $1 AND name = $2`, s.Tenant, s.Name).Scan(&seq)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return 0, translate(err, "look up the scope")
+	}
+	return seq, nil
+}
+
+// Memory implements store.MemoryReader.
+func (r reader) Memory(ctx context.Context, tenant, id string) (oxbow.Memory, error) {
+	ms, err := r.Memories(ctx, tenant, []string{id})
+	if err != nil {
+		return oxbow.Memory{}, err
+	}
+	if len(ms) == 0 {
+		return oxbow.Memory{}, oxbow.Errorf(oxbow.CodeNotFound, "there is no memory %s; oxbow memory list shows those there are", id)
+	}
+	return ms[0], nil
+}
+
+const memoriesByID = selectMemory + ` WHERE s.tenant = $1 AND m.id = ANY($2) ORDER BY m.id`
+
+// Memories implements store.MemoryReader.
+func (r reader) Memories(ctx context.Context, tenant string, ids []string) ([]oxbow.Memory, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found, err := collect(ctx, r.q, "read memories", scanMemory, memoriesByID, tenant, texts(ids))
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[string]int, len(ids))
+	for i, id := range ids {
+		at[id] = i
+	}
+	slices.SortFunc(found, func(a, b oxbow.Memory) int { return at[a.ID] - at[b.ID] })
+	return found, nil
+}
+
+// ListMemories implements store.MemoryReader.
+func (r reader) ListMemories(ctx context.Context, f store.MemoryFilter) ([]oxbow.Memory, error) {
+	w := where{}
+	w.add("s.tenant = $", f.Tenant)
+	if f.Scope != "" {
+		seq, err := r.scopeSeq(ctx, oxbow.Scope{Tenant: f.Tenant, Name: f.Scope})
+		if err != nil {
+			return nil, err
+		}
+		w.add("m.scope = $", seq)
+	}
+	w.addIf(len(f.Status) > 0, "m.status = ANY($)", texts(f.Status))
+	w.addIf(f.Kind != "", "m.kind = $", f.Kind)
+	w.addIf(f.Slot != "", "m.slot = $", f.Slot)
+	w.addIf(f.Turn != "", "m.turn = $", f.Turn)
+	w.addIf(f.Tag != "", "c.body::jsonb -> 'tags' ? $", f.Tag)
+	w.addIf(!f.Since.IsZero(), "m.said_at >= $", ts(f.Since))
+	w.addIf(f.AfterID != "", "(m.said_at, m.id) < (SELECT said_at, id FROM memories WHERE id = $)", f.AfterID)
+	query := selectMemory + w.String() + ` ORDER BY m.said_at DESC, m.id DESC` + w.limit(f.Limit)
+	return collect(ctx, r.q, "list memories", scanMemory, query, w.args...)
+}
+
+// where gathers the conditions of a filter, each a constant in which $ stands
+// for its argument.
+type where struct {
+	conds []string
+	args  []any
+}
+
+func (w *where) add(cond string, arg any) {
+	w.args = append(w.args, arg)
+	w.conds = append(w.conds, strings.ReplaceAll(cond, "$", "$"+strconv.Itoa(len(w.args))))
+}
+
+func (w *where) addIf(on bool, cond string, arg any) {
+	if on {
+		w.add(cond, arg)
+	}
+}
+
+func (w *where) String() string {
+	if len(w.conds) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(w.conds, " AND ")
+}
+
+// limit is the last argument of a filter.
+func (w *where) limit(n int) string {
+	w.args = append(w.args, n)
+	return " LIMIT $" + strconv.Itoa(len(w.args))
+}
+
+const factHistory = selectMemory + `
+	WHERE m.scope = $1 AND m.slot = $2 AND m.key = $3 AND m.key <> '' AND m.status NOT IN ('erased', 'quarantined')
+	ORDER BY m.said_at, m.id`
+
+// FactHistory implements store.MemoryReader.
+func (r reader) FactHistory(ctx context.Context, s oxbow.Scope, slot, key string) ([]oxbow.Memory, error) {
+	seq, err := r.scopeSeq(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return collect(ctx, r.q, "read a fact", scanMemory, factHistory, seq, slot, key)
+}
+
+const countMemories = `
+	SELECT m.status, count(*) FROM memories m JOIN scopes s ON s.seq = m.scope
+	WHERE s.tenant = $1 AND ($2 = '' OR s.name = $2) GROUP BY m.status`
+
+// CountMemories implements store.MemoryReader.
+func (r reader) CountMemories(ctx context.Context, s oxbow.Scope) (map[oxbow.Status]int, error) {
+	return countBy[oxbow.Status](ctx, r.q, countMemories, s.Tenant, s.Name)
+}
+
+func countBy[K ~string](ctx context.Context, q querier, query string, args ...any) (map[K]int, error) {
+	out := map[K]int{}
+	_, err := collect(ctx, q, "count", func(rows pgx.Rows) (struct{}, error) {
+		var k K
+		var n int
+		err := rows.Scan(&k, &n)
+		out[k] = n
+		return struct{}{}, err
+	}, query, args...)
+	return out, err
+}
+
+// rankClasses walks the index from one half-life class to the next.
+const rankClasses = `
+	WITH RECURSIVE class (v) AS (
+		SELECT min(half_life) FROM memories WHERE scope = $1 AND status = 'active'
+		UNION ALL
+		SELECT (SELECT min(half_life) FROM memories WHERE scope = $1 AND status = 'active' AND half_life > class.v)
+		FROM class WHERE class.v IS NOT NULL)
+	SELECT v FROM class WHERE v IS NOT NULL`
+
+const rankPage = `
+	SELECT id, rank_key FROM memories
+	WHERE scope = $1 AND status = 'active' AND half_life = $2 AND ref_time > $3 AND (expires_at IS NULL OR expires_at > $4)
+	ORDER BY rank_key DESC, id LIMIT $5 OFFSET $6`
+
+const activeIDs = `SELECT id, 0::float8 FROM memories WHERE scope = $1 AND status = 'active'`
+
+// StrongestMemories implements store.MemoryReader.
+func (r reader) StrongestMemories(ctx context.Context, s oxbow.ScopeSettings, now time.Time, limit int) ([]oxbow.Memory, error) {
+	seq, err := r.scopeSeq(ctx, s.Scope)
+	if err != nil || seq == 0 {
+		return nil, err
+	}
+	if s.Policy.Strength == oxbow.Classic {
+		all, err := collect(ctx, r.q, "list the strongest", scanRanked, activeIDs, seq)
+		if err != nil {
+			return nil, err
+		}
+		return r.standing(ctx, s, now, limit, all)
+	}
+	classes, err := collect(ctx, r.q, "list the strongest", func(rows pgx.Rows) (float64, error) {
+		var v float64
+		err := rows.Scan(&v)
+		return v, err
+	}, rankClasses, seq)
+	if err != nil {
+		return nil, err
+	}
+	top, err := store.MergeRanked(classes, now, limit, func(class float64, n, skip int) ([]store.Ranked, error) {
+		var from time.Time
+		if class > 0 {
+			from = s.Policy.ListableSince(class, now)
+		}
+		return collect(ctx, r.q, "list the strongest", scanRanked, rankPage, seq, class, since(from), ts(now), n, skip)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r.standing(ctx, s, now, limit, top)
+}
+
+func scanRanked(rows pgx.Rows) (store.Ranked, error) {
+	var v store.Ranked
+	err := rows.Scan(&v.ID, &v.RankKey)
+	return v, err
+}
+
+func (r reader) standing(ctx context.Context, s oxbow.ScopeSettings, now time.Time, limit int, top []store.Ranked) ([]oxbow.Memory, error) {
+	ids := make([]string, len(top))
+	for i, v := range top {
+		ids[i] = v.ID
+	}
+	ms, err := r.Memories(ctx, s.Tenant, ids)
+	if err != nil {
+		return nil, err
+	}
+	return store.ByStanding(ms, s.Policy, now, limit), nil
+}

@@ -1,0 +1,85 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/oxbow-memory/oxbow"
+)
+
+// bareMemory leaves the content out, for passes that do not look at it.
+const bareMemory = `SELECT` + memoryColumns + `, '{}' FROM memories m JOIN scopes s ON s.seq = m.scope`
+
+const faded = bareMemory + `
+	WHERE m.scope = $1 AND m.status = 'active' AND m.fades_at IS NOT NULL AND m.fades_at <= $2 AND m.id > $3 ORDER BY m.id LIMIT $4`
+
+// Faded implements store.PassReader.
+func (r reader) Faded(ctx context.Context, s oxbow.Scope, now time.Time, after string, limit int) ([]oxbow.Memory, error) {
+	return r.pass(ctx, s, faded, ts(now), after, limit)
+}
+
+const pastExpiry = bareMemory + `
+	WHERE m.scope = $1 AND m.status = 'active' AND m.expires_at IS NOT NULL AND m.expires_at <= $2 AND m.id > $3 ORDER BY m.id LIMIT $4`
+
+// PastExpiry implements store.PassReader.
+func (r reader) PastExpiry(ctx context.Context, s oxbow.Scope, now time.Time, after string, limit int) ([]oxbow.Memory, error) {
+	return r.pass(ctx, s, pastExpiry, ts(now), after, limit)
+}
+
+func (r reader) pass(ctx context.Context, s oxbow.Scope, query string, args ...any) ([]oxbow.Memory, error) {
+	seq, err := r.scopeSeq(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return collect(ctx, r.q, "read candidates", scanMemory, query, append([]any{seq}, args...)...)
+}
+
+const slots = `SELECT slot, count(*) FROM memories WHERE scope = $1 AND status = 'active' GROUP BY slot`
+
+// Slots implements store.PassReader.
+func (r reader) Slots(ctx context.Context, s oxbow.Scope) (map[string]int, error) {
+	seq, err := r.scopeSeq(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return countBy[string](ctx, r.q, slots, seq)
+}
+
+const slotMemories = bareMemory + ` WHERE m.scope = $1 AND m.status = 'active' AND m.slot = $2 ORDER BY m.id`
+
+// SlotMemories implements store.PassReader.
+func (r reader) SlotMemories(ctx context.Context, s oxbow.Scope, slot string) ([]oxbow.Memory, error) {
+	return r.pass(ctx, s, slotMemories, slot)
+}
+
+const clusterCandidates = selectMemory + `
+	WHERE m.scope = $1 AND m.status = 'active' AND m.key = '' AND NOT m.pinned
+		AND (m.expires_at IS NULL OR m.expires_at > $2) AND (m.fades_at IS NULL OR m.fades_at > $2)
+	ORDER BY m.said_at DESC, m.id DESC LIMIT $3`
+
+// ClusterCandidates implements store.PassReader.
+func (r reader) ClusterCandidates(ctx context.Context, s oxbow.Scope, now time.Time, limit int) ([]oxbow.Memory, error) {
+	return r.pass(ctx, s, clusterCandidates, ts(now), limit)
+}
+
+const passChanges = `
+	SELECT coalesce(sum(changed), 0) FROM runs
+	WHERE scope = $1 AND name IN ('decay', 'prune', 'synthesize') AND about > $2`
+
+// PassChanges implements store.PassReader.
+func (r reader) PassChanges(ctx context.Context, s oxbow.Scope, since time.Time) (int, error) {
+	seq, err := r.scopeSeq(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	err = r.q.QueryRow(ctx, passChanges, seq, ts(since)).Scan(&n)
+	return n, translate(err, "count what passes changed")
+}
+
+const allMemories = selectMemory + ` WHERE m.scope = $1 AND m.id > $2 ORDER BY m.id LIMIT $3`
+
+// AllMemories implements store.PassReader.
+func (r reader) AllMemories(ctx context.Context, s oxbow.Scope, after string, limit int) ([]oxbow.Memory, error) {
+	return r.pass(ctx, s, allMemories, after, limit)
+}

@@ -1,0 +1,105 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// Enqueue implements store.Queue. River's fast insert copies rows and so fails
+// when a unique job is there already; this one passes it over. Two jobs of one
+// call with the same unique key are a conflict all the same.
+func (t *tx) Enqueue(ctx context.Context, jobs []river.InsertManyParams) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	_, err := t.s.river.InsertManyTx(ctx, t.pg, jobs)
+	return translate(err, "enqueue")
+}
+
+const jobState = `SELECT state::text, attempt FROM river_job WHERE id = $1 FOR UPDATE`
+
+// Fence implements store.Queue.
+func (t *tx) Fence(ctx context.Context, row *rivertype.JobRow) error {
+	var state string
+	var attempt int
+	if err := t.q.QueryRow(ctx, jobState, row.ID).Scan(&state, &attempt); err != nil {
+		return translate(err, "look at the job")
+	}
+	if state != string(rivertype.JobStateRunning) || attempt != row.Attempt {
+		return oxbow.Errorf(oxbow.CodeConflict, "another attempt has taken this job over")
+	}
+	return nil
+}
+
+// CompleteJob implements store.Queue.
+func (t *tx) CompleteJob(ctx context.Context, row *rivertype.JobRow) error {
+	_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, t.pg, &river.Job[store.RawArgs]{JobRow: row})
+	return translate(err, "complete the job")
+}
+
+// CancelJob implements store.Queue.
+func (t *tx) CancelJob(ctx context.Context, id int64) error {
+	_, err := t.s.river.JobCancelTx(ctx, t.pg, id)
+	return queueError(err, id)
+}
+
+// RetryJob implements store.Queue.
+func (t *tx) RetryJob(ctx context.Context, id int64) error {
+	_, err := t.s.river.JobRetryTx(ctx, t.pg, id)
+	return queueError(err, id)
+}
+
+func queueError(err error, id int64) error {
+	if errors.Is(err, rivertype.ErrNotFound) {
+		return oxbow.Errorf(oxbow.CodeNotFound, "there is no job %d; oxbow job list shows those there are", id)
+	}
+	return translate(err, "change the job")
+}
+
+const knowQueue = `INSERT INTO river_queue (name, metadata, updated_at) VALUES ($1, '{}', now()) ON CONFLICT DO NOTHING`
+
+// SetQueuePaused implements store.Queue. A queue that no worker has opened yet
+// is made known first; that row and its time are River's.
+func (t *tx) SetQueuePaused(ctx context.Context, queue string, paused bool) error {
+	if _, err := t.q.Exec(ctx, knowQueue, queue); err != nil {
+		return translate(err, "change the queue")
+	}
+	if paused {
+		return translate(t.s.river.QueuePauseTx(ctx, t.pg, queue, nil), "pause the queue")
+	}
+	return translate(t.s.river.QueueResumeTx(ctx, t.pg, queue, nil), "resume the queue")
+}
+
+const (
+	beat    = `INSERT INTO workers (name, seen_at) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at`
+	endBeat = `DELETE FROM workers WHERE name = $1`
+	lost    = `DELETE FROM workers WHERE seen_at < $1`
+)
+
+// requeue passes over rows that are locked: somebody is at work on them.
+const requeue = `
+	UPDATE river_job SET state = 'available' WHERE id IN (
+		SELECT id FROM river_job WHERE state = 'running'
+		AND coalesce(attempted_by[cardinality(attempted_by)], '') NOT IN (SELECT name FROM workers)
+		FOR UPDATE SKIP LOCKED)`
+
+// Beat implements store.Queue.
+func (t *tx) Beat(ctx context.Context, worker string, now time.Time) error {
+	if now.IsZero() {
+		_, err := t.q.Exec(ctx, endBeat, worker)
+		return translate(err, "sign off")
+	}
+	b := &batch{}
+	b.exec("give a sign of life", beat, worker, ts(now))
+	b.exec("take lost workers away", lost, ts(now.Add(-store.WorkerTTL)))
+	b.exec("send lost jobs back", requeue)
+	return t.send(ctx, b, "give a sign of life")
+}
