@@ -93,7 +93,7 @@ func (d Deps) verdicts(ctx context.Context, m oxbow.Memory) (vs []oxbow.Verdict,
 // candidates gives a page of memories that share words with m and could still
 // matter: one that was replaced by something said before m cannot.
 func (d Deps) candidates(ctx context.Context, m oxbow.Memory, offset int) ([]oxbow.Memory, error) {
-	hits, err := d.Store.Search(ctx, store.SearchQuery{Scope: m.Scope, Text: store.SearchText(m), Statuses: judgedStatuses,
+	hits, err := d.Store.Search(ctx, store.SearchQuery{Scope: m.Scope, Text: d.cue(m), Statuses: judgedStatuses,
 		Exclude: m.ID, K1: searchK1, B: searchB, MaxPostings: maxPostings, Limit: candidatePage, Offset: offset})
 	if err != nil {
 		return nil, err
@@ -117,6 +117,16 @@ func (d Deps) candidates(ctx context.Context, m oxbow.Memory, offset int) ([]oxb
 		return nil, err
 	}
 	return matter(m, found, replacers), nil
+}
+
+// cue gives the words to search by: the memory's own, and those that the judge
+// knows its rivals by.
+func (d Deps) cue(m oxbow.Memory) string {
+	words := store.SearchText(m)
+	if c, ok := d.Judge.(llm.Cuer); ok {
+		words += " " + c.Cue(statement("new", m))
+	}
+	return words
 }
 
 func matter(m oxbow.Memory, found, replacers []oxbow.Memory) []oxbow.Memory {

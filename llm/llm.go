@@ -40,6 +40,13 @@ type Judge interface {
 	Synthesize(ctx context.Context, items []Statement) (Synthesis, error)
 }
 
+// Cuer is a judge that knows by which further words a statement's rivals are
+// found: other spellings, and the names of what it would replace. The words are
+// searched for and never stored or shown.
+type Cuer interface {
+	Cue(s Statement) string
+}
+
 // TurnText is the text of one exchange as a judge sees it.
 type TurnText struct {
 	User      string
@@ -89,7 +96,7 @@ type Relation struct {
 
 // Expiry says when a statement stops being true by itself.
 type Expiry struct {
-	Date   time.Time // the day's end in the zone; zero when there is none
+	Date   time.Time // an instant on its last day, in the zone; zero when there is none
 	Phrase string    // the words that say so
 	Event  bool      // ends with an event that has no date: gets a review date
 }

@@ -205,15 +205,21 @@ func (w *Worker) Drain(ctx context.Context, run string, progress func(left int))
 	}
 }
 
-// wait returns after a moment in which jobs may have ended.
+// wait returns when a job has ended, or after a moment. It takes every event
+// that is there, so that River never drops one with a warning.
 func wait(ctx context.Context, events <-chan *river.Event, tick <-chan time.Time) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-tick:
+		return nil
+	case <-events:
+	}
 	for {
 		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick:
+		case <-events:
+		default:
 			return nil
-		case <-events: // drained, so that River never drops one with a warning
 		}
 	}
 }

@@ -31,9 +31,10 @@ type claim struct {
 	person bool            // an owner is somebody else who acts
 
 	mentions []mention
-	gone     []tool // tools that it says were given up
-	came     []tool // tools that it says took their place
-	upgraded bool   // says that a version changed
+	gone     []tool   // tools that it says were given up
+	came     []tool   // tools that it says took their place
+	moved    []string // the stems of what was moved, when that is not everything
+	upgraded bool     // says that a version changed
 
 	dates    []found
 	numbers  []number
@@ -181,13 +182,17 @@ func (c *claim) inMention(i int) bool {
 
 // ownerPhrase finds the part of our world that a statement is about: the
 // billing service, my side project. Nouns such as pool or column are no owners.
-var ownerPhrase = regexp.MustCompile(` (?:the|our|my|a|his|her|their|this|that) ((?:[a-z0-9-]+ ){0,2})(service|app|project|site|website|warehouse|team|cluster|pipeline|product|client|module|frontend|blog|bot|company|startup|laptop|prototype|importer|repo|dashboard|cli|customer|branch) `)
+var ownerPhrase = regexp.MustCompile(` (?:the|our|my|a|his|her|their|this|that) ((?:[a-z0-9-]+ ){0,2})(service|app|project|site|website|warehouse|team|cluster|pipeline|product|client|module|frontend|blog|bot|company|startup|laptop|prototype|importer|repo|dashboard|cli|customer|branch|customers|clients|intern|contractor|agency|vendor|boss|manager|colleague|colleagues|designer|competitors|competitor|supplier|neighbour) `)
 
 // ourWords before such a noun say nothing that tells it from our own.
 var ourWords = set("main", "whole", "new", "entire", "production", "primary", "our", "own", "current", "same", "test")
 
 // otherHeads are not ours even without a word before them.
-var otherHeads = set("client", "customer", "company", "blog", "bot", "startup", "laptop", "prototype", "frontend", "website", "site", "dashboard", "cli", "warehouse", "importer")
+var otherHeads = set("client", "customer", "company", "blog", "bot", "startup", "laptop", "prototype", "frontend", "website", "site", "dashboard", "cli", "warehouse", "importer",
+	"customers", "clients", "intern", "contractor", "agency", "vendor", "boss", "manager", "colleague", "colleagues", "designer", "competitor", "competitors", "supplier", "neighbour")
+
+// people among them act for themselves.
+var people = set("client", "customer", "customers", "clients", "intern", "contractor", "agency", "vendor", "boss", "manager", "colleague", "colleagues", "designer", "competitor", "competitors", "supplier", "neighbour")
 
 // actVerbs follow the name of somebody, or something, that a sentence is about.
 var actVerbs = set("is", "has", "uses", "runs", "wants", "likes", "prefers", "lives", "works", "moved", "uses", "was", "said", "says", "thinks", "migrated", "switched",
@@ -209,6 +214,7 @@ func (c *claim) readOwners() {
 		}
 		if len(quals) > 0 || otherHeads[m[2]] {
 			c.owners[strings.Join(append(quals, m[2]), " ")] = true
+			c.person = c.person || people[m[2]]
 		}
 	}
 	for i, w := range c.words {
@@ -320,12 +326,19 @@ var changeShapes = []struct {
 	{regexp.MustCompile(` @(\d+) (?:has |have )?replaced ` + short + `@(\d+) `), 2, 1},
 	{regexp.MustCompile(` (?:use|uses|using|on|with|run|runs|went with|deploy with|deploy to) ` + short + `@(\d+) ` + gap + `(?:instead of|rather than|not|in place of) ` + short + `@(\d+) `), 2, 1},
 	{regexp.MustCompile(` (?:no longer|stopped|quit|not) (?:use|uses|using|on|run|running|runs|have|need|host on|hosted on) ` + short + `@(\d+) (?:any more|anymore|,|\.|for|at|in|and|since|$)`), 1, 0},
-	{regexp.MustCompile(` (?:got rid of|removed|dropped|ditched|abandoned|retired|uninstalled|decommissioned|moved off|moved away from|migrated off|migrated away from|shut down|are off|am off|is off|got off|done with|gave up on|ripped out|turned off) ` + short + `@(\d+) `), 1, 0},
+	{regexp.MustCompile(` (?:got rid of|removed|dropped|ditched|abandoned|retired|uninstalled|decommissioned|moved off|moved away from|migrated off|migrated away from|shut down|are off|am off|is off|got off|we are done with|i am done with|gave up on|ripped out|turned off|left) ` + short + `@(\d+) `), 1, 0},
 	{regexp.MustCompile(` @(\d+) (?:is|was) (?:gone|retired|removed|switched off|decommissioned|shut down) `), 1, 0},
 	{regexp.MustCompile(` (?:switched|moved|migrated|changed|converted|went over|ported|transitioned) ` + gap + `(?:to|onto) ` + short + `@(\d+) `), 0, 1},
 	{regexp.MustCompile(` (?:are|am|is|use|uses|using|on|run|runs|with) (?:all |now |all now )?(?:on |using |in )?` + short + `@(\d+) (?:now|these days|from now on|since|as of) `), 0, 1},
 	{regexp.MustCompile(` now ` + short + `(?:on|use|uses|using|run|runs|with|in) ` + short + `@(\d+) `), 0, 1},
 }
+
+// movedObject is what stands between a verb of change and from or to.
+var movedObject = regexp.MustCompile(` ` + moveVerbs + ` ((?:[a-z0-9'-]+ ){1,4}?)(?:from|over|to|onto|off) `)
+
+// whole are the words for everything we have, which limit a change to nothing.
+var whole = stems("everything", "database", "databases", "db", "data", "app", "application", "project", "production", "system", "stack", "over", "away", "completely", "entirely", "fully",
+	"main", "whole", "entire", "primary", "service", "backend", "store", "storage", "tables", "schema", "back", "last", "week", "all", "rest", "off", "us", "setup", "team")
 
 // shape gives the sentence with its tools as @0, @1 …
 func (c *claim) shape() string {
@@ -351,6 +364,13 @@ func (c *claim) readChange() {
 	}
 	c.upgraded = c.marker && upgrade.MatchString(c.norm)
 	s := c.shape()
+	if m := movedObject.FindStringSubmatch(s); m != nil {
+		for _, st := range stemsOf(m[1]) {
+			if !whole[st] && !c.owners[st] {
+				c.moved = append(c.moved, st)
+			}
+		}
+	}
 	for _, f := range changeShapes {
 		at := f.form.FindStringSubmatchIndex(s)
 		if at == nil || denied(s[:at[0]]) {

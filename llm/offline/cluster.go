@@ -31,7 +31,10 @@ func cluster(ctx context.Context, items []llm.Statement) ([][]string, error) {
 		cs[i] = parse(it.Text, it.SaidAt)
 		sets[i] = meaning(cs[i])
 	}
-	edges, like := edges(items, cs, sets)
+	edges, like, err := edges(ctx, items, cs, sets)
+	if err != nil {
+		return nil, err
+	}
 	group := make([]int, len(items))
 	members := make([][]int, len(items))
 	for i := range items {
@@ -68,7 +71,7 @@ type edge struct {
 }
 
 // edges gives the pairs that may stand in one group, most alike first.
-func edges(items []llm.Statement, cs []*claim, sets [][]string) ([]edge, map[[2]int]bool) {
+func edges(ctx context.Context, items []llm.Statement, cs []*claim, sets [][]string) ([]edge, map[[2]int]bool, error) {
 	byStem := map[string][]int{}
 	for i, s := range sets {
 		for _, st := range s {
@@ -78,6 +81,9 @@ func edges(items []llm.Statement, cs []*claim, sets [][]string) ([]edge, map[[2]
 	var out []edge
 	like := map[[2]int]bool{}
 	for a := range items {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
 		seen := map[int]int{}
 		for _, st := range sets[a] {
 			for _, b := range byStem[st] {
@@ -98,7 +104,7 @@ func edges(items []llm.Statement, cs []*claim, sets [][]string) ([]edge, map[[2]
 	slices.SortFunc(out, func(x, y edge) int {
 		return cmp.Or(cmp.Compare(y.like, x.like), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
 	})
-	return out, like
+	return out, like, nil
 }
 
 // looser tells whether two say so much beside the shared words that these are

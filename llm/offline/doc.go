@@ -18,6 +18,13 @@
 // lexicon.go are what they stand on: a new tool or a new class of tools is one
 // line in lexicon.go.
 //
+// Limit: the rules know about a hundred and fifty tools by name (lexicon.go); a
+// change between things they have no name for is seen only in the form "moved
+// the X from A to B". Of pairs written before the rules were run on them, about 150 in
+// three batches, 12 were replaced wrongly at first sight (6, then 4, then 2); all
+// are right now, so an unseen pair still goes wrong now and then. That is why
+// the gate exists, and why every replacement can be taken back.
+//
 // Anything that needs a judge may be given this one; it imports the root
 // package, llm, internal/text, and word segmentation only.
 package offline

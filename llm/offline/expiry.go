@@ -13,9 +13,6 @@ import (
 // date gave 4 to 17 false expiries in 15 to 20 sentences that have none; the
 // words below are the gate.
 var (
-	// endWords stand right before the day that ends something.
-	endWords = set("by", "until", "till", "through", "before", "to", "due", "ends", "expires", "closes", "on", "is", "for", "at", "next", "this", "around")
-
 	// limits are the words of a limit, with the preposition wherever it stands.
 	limits = []string{"deadline", "due", "by", "until", "till", "through", "before", "no later than", "expires", "expire", "ends", "end of", "closes", "close on", "freeze", "valid",
 		"for the next", "eod", "eow", "eom", "submission", "overdue", "within"}
@@ -57,7 +54,7 @@ func expiry(s llm.Statement, zone *time.Location) llm.Expiry {
 		}
 	}
 	if m := events.FindStringIndex(c.norm); m != nil && !c.past && !c.dayPassed() {
-		return llm.Expiry{Event: true, Phrase: strings.TrimSpace(c.norm[m[0]:m[1]])}
+		return llm.Expiry{Event: true, Phrase: c.phrase(m[0], m[1])}
 	}
 	return llm.Expiry{}
 }
@@ -114,6 +111,13 @@ func (c *claim) dayPassed() bool {
 		}
 	}
 	return false
+}
+
+// phrase gives the words of norm[from:to), which begins and ends with a space,
+// as they stand in the text.
+func (c *claim) phrase(from, to int) string {
+	first := strings.Count(c.norm[:from], " ")
+	return c.written(first, first+len(strings.Fields(c.norm[from:to])))
 }
 
 // written gives words [from, to) as they stand in the text.

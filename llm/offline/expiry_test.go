@@ -2,6 +2,7 @@ package offline
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,9 @@ func TestExpiry(t *testing.T) {
 			got, err := New().Expiry(context.Background(), llm.Statement{Text: text, Kind: oxbow.Episodic, SaidAt: wednesday}, time.UTC)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if !strings.Contains(text, got.Phrase) {
+				t.Errorf("the phrase %q does not stand in the text", got.Phrase)
 			}
 			is := none
 			if got.Event {

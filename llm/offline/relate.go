@@ -188,9 +188,23 @@ func personalSlot(p pair) oxbow.Relation {
 // toolChange retires what says that a tool is in use once a newer statement
 // says that it was given up, or that a rival has its place.
 func toolChange(p pair) oxbow.Relation {
-	if !subset(p.n.facets, p.o.facets) || len(p.n.roles) > 0 && len(p.o.roles) > 0 && len(common(p.n.roles, p.o.roles)) == 0 {
+	if !subset(p.n.facets, p.o.facets) {
 		return ""
 	}
+	r := p.toolChange()
+	if r != oxbow.Replaces {
+		return r
+	}
+	switch shared := len(common(p.n.roles, p.o.roles)); {
+	case len(p.n.roles) > 0 && shared == 0 && len(p.o.roles) > 0:
+		return ""
+	case len(p.n.roles) > 0 && shared == 0, !subset(p.n.moved, p.o.stems):
+		return oxbow.Unsure // only a part was changed, and the older one does not name it
+	}
+	return r
+}
+
+func (p pair) toolChange() oxbow.Relation {
 	for _, g := range p.n.gone {
 		if r := p.retires(g); r != "" {
 			return r
@@ -262,7 +276,9 @@ const (
 // aboutPhrases mark statements about a tool rather than its use.
 var aboutPhrases = []string{"expert", "book", "course", "talk", "conference", "meetup", "article", "blog post", "podcast", "learn", "learning", "learned", "certified", "certification",
 	"better than", "worse than", "compared to", "versus", "similar to", "like", "likes", "love", "loves", "hate", "hates", "favourite", "favorite", "fan of", "logo", "sticker",
-	"newsletter", "workshop", "tutorial", "interview", "history of"}
+	"newsletter", "workshop", "tutorial", "interview", "history of",
+	"is great", "is good", "is nice", "is awesome", "is amazing", "is terrible", "is bad", "is overkill", "is hard",
+	"migration from", "migrating from", "move from", "switch from"}
 
 // findPhrases mark what was found or done once. It stays true when the tool goes.
 var findPhrases = []string{"found", "turned out", "root cause", "was caused", "fixed", "the bug", "crashed", "broke", "bug in", "deadlocked", "the fix"}

@@ -202,7 +202,11 @@ func sameStems(a, b string) bool {
 // polarity finds that one statement denies what the other one says, in the same
 // words and order.
 func polarity(p pair) oxbow.Relation {
-	if p.n.neg == p.o.neg || len(p.n.stems) < 2 || !slices.Equal(p.n.stems, p.o.stems) || !sameValues(p.n, p.o) || likes(p.n) != 0 || likes(p.o) != 0 {
+	least := 2
+	if p.n.has("no longer", "anymore", "any more") {
+		least = 1
+	}
+	if p.n.neg == p.o.neg || len(p.n.stems) < least || !slices.Equal(p.n.stems, p.o.stems) || !sameValues(p.n, p.o) || likes(p.n) != 0 || likes(p.o) != 0 {
 		return ""
 	}
 	if p.n.marker {

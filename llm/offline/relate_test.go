@@ -68,9 +68,20 @@ var statements = []struct {
 	{"a move decided against", "PostgreSQL 15 is our database", "We decided not to migrate from PostgreSQL to MySQL", oxbow.Unrelated},
 	{"a move under way", "PostgreSQL 15 is our database", "We're halfway through migrating from PostgreSQL to MySQL", oxbow.Unrelated},
 	{"a move of a client", "PostgreSQL 15 is our database", "Our client Brightwork moved from PostgreSQL to MySQL", oxbow.Unrelated},
+	{"somebody's machine", "The intern uses Windows", "I moved from Windows to Fedora", oxbow.Unrelated},
+	{"the customers' tool", "We chat on Slack", "Our customers chat on Discord now", oxbow.Unrelated},
+	{"a host that was left", "Deploys go to Heroku", "We left Heroku, everything runs on Fly.io now", oxbow.Replaces},
 	{"a side project", "We use PostgreSQL in production", "I use SQLite for my side project now", oxbow.Unrelated},
 	{"two side by side", "We use Kafka and RabbitMQ", "We use Kafka now for events", oxbow.Unsure},
 	{"a version of something else", "Python 3.11 is required by the SDK", "We upgraded the docs build to Python 3.13", oxbow.Unsure},
+
+	{"a part of the use", "We store files in S3", "We no longer use S3 for logs", oxbow.Unsure},
+	{"another thing that was moved", "The shop runs on Rails", "We ported the intranet from Rails to Django", oxbow.Unsure},
+	{"the thing that was moved", "The shop runs on Rails", "We ported the shop from Rails to Django", oxbow.Replaces},
+	{"praise stays", "PostgreSQL is great for JSON", "We migrated from PostgreSQL to MySQL", oxbow.Unrelated},
+	{"the move itself stays", "The migration from PostgreSQL took two days", "We migrated from PostgreSQL to MySQL", oxbow.Unrelated},
+	{"the subject may come last", "Linting is done with flake8", "ruff replaced flake8", oxbow.Replaces},
+	{"the whole database was moved", "The job queue sits on PostgreSQL", "We moved our whole database from PostgreSQL to MySQL", oxbow.Replaces},
 
 	// Days.
 	{"a deadline pushed", "The deadline is March 15", "The deadline was pushed to April 1", oxbow.Replaces},
@@ -95,6 +106,7 @@ var statements = []struct {
 	{"a habit given up", "We review every pull request in pairs", "We no longer review every pull request in pairs", oxbow.Replaces},
 	{"a preference swapped", "I prefer tabs over spaces", "These days I prefer spaces over tabs", oxbow.Replaces},
 	{"a liking lost", "I like long meetings", "I don't like long meetings anymore", oxbow.Replaces},
+	{"a trait given up", "I'm a vegetarian", "I'm no longer a vegetarian", oxbow.Replaces},
 	{"two likings", "I like dark themes", "I like mechanical keyboards", oxbow.Unrelated},
 	{"somebody else's dislike", "I like long meetings", "Mira hates long meetings", oxbow.Unrelated},
 
