@@ -106,7 +106,7 @@ func (c Change) Apply(m Memory, p Policy, now time.Time) (Memory, Event, error) 
 		after = after.erased()
 	}
 	after.Version++
-	after = p.Derive(after)
+	after = p.Derive(after.inMillis())
 	return after, c.event(m, after, now), nil
 }
 
@@ -117,8 +117,17 @@ func (c Change) create(p Policy, now time.Time) (Memory, Event, error) {
 	}
 	n.ContentVersion, n.Version = 1, 1
 	n.ContentID, n.Digest = c.Seal.ContentID, c.Seal.Digest
-	n = p.Derive(n)
+	n = p.Derive(n.inMillis())
 	return n, c.event(Memory{}, n, now), nil
+}
+
+// inMillis cuts every instant to whole milliseconds in UTC: that is what both
+// databases keep, and the log must say what the rows do.
+func (m Memory) inMillis() Memory {
+	for _, t := range []*time.Time{&m.SaidAt, &m.ConfirmedAt, &m.TouchedAt, &m.ExpiresAt, &m.ReviewAt, &m.CreatedAt, &m.LastUsedAt} {
+		*t = t.UTC().Truncate(time.Millisecond)
+	}
+	return m
 }
 
 // erased gives the tombstone: what can name a thing, but not say it, stays.

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -62,32 +63,81 @@ func (w *contradictionWorker) judge(ctx context.Context, job *river.Job[Contradi
 	if !ok {
 		return w.complete(ctx, job.JobRow, nothing)
 	}
-	vs, refused, err := w.verdicts(ctx, m)
+	judged, refused, err := w.verdicts(ctx, m, a.Again != "" || a.ContentVersion > 1)
 	if err != nil {
 		return err
 	}
 	return w.commit(ctx, job.JobRow, a.key("contradiction"), a.Run, func(ctx context.Context, tx store.Tx) error {
-		return w.apply(ctx, tx, a, vs, refused)
+		return w.apply(ctx, tx, a, judged, refused)
 	})
 }
 
-// verdicts asks about the candidates, page by page.
-func (d Deps) verdicts(ctx context.Context, m oxbow.Memory) (vs []oxbow.Verdict, refused int, err error) {
+// verdicts asks about the candidates, page by page. Judging anew, because the
+// words are others or an operator asks, gives up what was said before about
+// memories that are no candidates now.
+func (d Deps) verdicts(ctx context.Context, m oxbow.Memory, anew bool) (j Judged, refused int, err error) {
+	j = Judged{Memory: m.ID, Seen: map[string]int{}}
+	if anew {
+		if err := d.seeBefore(ctx, m, j); err != nil {
+			return j, 0, err
+		}
+	}
 	for page := range maxPages {
 		found, err := d.candidates(ctx, m, page*candidatePage)
 		if err != nil || len(found) == 0 {
-			return vs, refused, err
+			return j, refused, err
 		}
 		more, bad, err := d.relate(ctx, m, found)
 		if err != nil {
-			return nil, 0, err
+			return j, 0, err
 		}
-		vs, refused = append(vs, more...), refused+bad
+		for _, o := range found {
+			j.Seen[o.ID] = o.ContentVersion
+		}
+		j.Verdicts, refused = append(j.Verdicts, more...), refused+bad
 		if len(more) == 0 {
 			break
 		}
 	}
-	return vs, refused, nil
+	return j, refused, nil
+}
+
+// seeBefore counts as seen what m was compared with before.
+func (d Deps) seeBefore(ctx context.Context, m oxbow.Memory, j Judged) error {
+	had, err := d.Store.Verdicts(ctx, m.Scope.Tenant, []string{m.ID})
+	if err != nil {
+		return err
+	}
+	others, err := d.others(ctx, d.Store, m, j, had)
+	for _, o := range others {
+		j.Seen[o.ID] = o.ContentVersion
+	}
+	return err
+}
+
+// others gives the memories that verdicts compare m with.
+func (d Deps) others(ctx context.Context, r store.MemoryReader, m oxbow.Memory, j Judged, vs []oxbow.Verdict) ([]oxbow.Memory, error) {
+	ids := make([]string, len(vs))
+	for i, v := range vs {
+		ids[i] = j.other(v)
+	}
+	return r.Memories(ctx, m.Scope.Tenant, ids)
+}
+
+// recheck forgets what was judged by words that were edited meanwhile: the
+// edited memory has a job of its own.
+func (d Deps) recheck(ctx context.Context, r store.MemoryReader, m oxbow.Memory, j Judged, had []oxbow.Verdict) (Judged, error) {
+	now, err := d.others(ctx, r, m, j, slices.Concat(had, j.Verdicts))
+	for _, o := range now {
+		if version, ok := j.Seen[o.ID]; ok && version != o.ContentVersion {
+			delete(j.Seen, o.ID)
+		}
+	}
+	j.Verdicts = slices.DeleteFunc(slices.Clone(j.Verdicts), func(v oxbow.Verdict) bool {
+		_, ok := j.Seen[j.other(v)]
+		return !ok
+	})
+	return j, err
 }
 
 // candidates gives a page of memories that share words with m and could still
@@ -180,7 +230,7 @@ func statement(label string, m oxbow.Memory) llm.Statement {
 }
 
 // apply re-checks the memory, replaces its verdicts and settles.
-func (w *contradictionWorker) apply(ctx context.Context, tx store.Tx, a aboutMemory, vs []oxbow.Verdict, refused int) error {
+func (w *contradictionWorker) apply(ctx context.Context, tx store.Tx, a aboutMemory, judged Judged, refused int) error {
 	s, err := tx.LockScope(ctx, a.scope(), w.now())
 	if err != nil {
 		return err
@@ -189,14 +239,17 @@ func (w *contradictionWorker) apply(ctx context.Context, tx store.Tx, a aboutMem
 	if err != nil || !ok {
 		return err
 	}
-	for i := range vs {
-		vs[i].Run, vs[i].At = a.Run, w.now()
-	}
 	had, err := tx.Verdicts(ctx, a.Tenant, []string{m.ID})
-	if err != nil || len(had)+len(vs)+refused == 0 {
+	if err != nil || len(had)+len(judged.Verdicts)+refused == 0 {
 		return err
 	}
-	changes, err := settled(ctx, tx, s, nil, []string{m.ID}, Judged{Memory: m.ID, Verdicts: vs})
+	if judged, err = w.recheck(ctx, tx, m, judged, had); err != nil {
+		return err
+	}
+	for i := range judged.Verdicts {
+		judged.Verdicts[i].Run, judged.Verdicts[i].At = a.Run, w.now()
+	}
+	changes, err := settled(ctx, tx, s, nil, []string{m.ID}, judged)
 	if err != nil {
 		return err
 	}
@@ -208,7 +261,7 @@ func (w *contradictionWorker) apply(ctx context.Context, tx store.Tx, a aboutMem
 	if err := tx.DropVerdicts(ctx, s.Scope, m.ID); err != nil {
 		return err
 	}
-	if err := tx.PutVerdicts(ctx, s.Scope, replaceVerdicts(had, Judged{Memory: m.ID, Verdicts: vs})); err != nil {
+	if err := tx.PutVerdicts(ctx, s.Scope, replaceVerdicts(had, judged)); err != nil {
 		return err
 	}
 	if refused > 0 {

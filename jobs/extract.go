@@ -85,11 +85,7 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t 
 	a := aboutTurn(t, job.Args.Again)
 	kept, refused := gateDrafts(t, found.Drafts, w.Judge.Name(), w.now())
 	key := "extract:" + t.ID + ":" + job.Args.Again
-	return w.commitStep(ctx, job.JobRow, key, a.Run, func(ctx context.Context, tx store.Tx) error {
-		s, err := tx.LockScope(ctx, t.Scope, w.now())
-		if err != nil {
-			return err
-		}
+	return w.stepIn(ctx, t.Scope, job.JobRow, key, a.Run, func(ctx context.Context, tx store.Tx, s oxbow.ScopeSettings) error {
 		if fresh, err := tx.Turn(ctx, t.Scope.Tenant, t.ID); err != nil || fresh.State != oxbow.TurnWaiting {
 			return err
 		}
@@ -160,10 +156,7 @@ func nothingKept(found llm.Extraction, refused int) string {
 // goOn ends the job and, when turns are left, enqueues the next one. Under the
 // scope's lock no turn can arrive unseen in between.
 func (w *extractWorker) goOn(ctx context.Context, job *river.Job[Extract], scope oxbow.Scope) error {
-	return w.complete(ctx, job.JobRow, func(ctx context.Context, tx store.Tx) error {
-		if _, err := tx.LockScope(ctx, scope, w.now()); err != nil {
-			return err
-		}
+	return w.completeIn(ctx, scope, job.JobRow, func(ctx context.Context, tx store.Tx) error {
 		left, err := tx.NextTurns(ctx, scope, 1)
 		if err != nil || len(left) == 0 {
 			return err
@@ -185,10 +178,7 @@ func (w *extractWorker) giveUp(ctx context.Context, job *river.Job[Extract], cau
 	if err := w.discard(ctx, job.JobRow, a, cause); err != nil {
 		return err
 	}
-	return w.complete(ctx, job.JobRow, func(ctx context.Context, tx store.Tx) error {
-		if _, err := tx.LockScope(ctx, scope, w.now()); err != nil {
-			return err
-		}
+	return w.completeIn(ctx, scope, job.JobRow, func(ctx context.Context, tx store.Tx) error {
 		t.State, t.Reason, t.Judge, t.Run = oxbow.TurnFailed, "the judge could not read it", w.Judge.Name(), a.Run
 		if err := tx.FinishTurn(ctx, t); err != nil {
 			return err

@@ -197,6 +197,10 @@ func gateClusters(offered map[string]oxbow.Memory, groups [][]string) (kept [][]
 // that a synthesis lost; none when it may replace them.
 func missing(sources []oxbow.Memory, merged string) []string {
 	have := details(merged)
+	// A name of the sources may begin a sentence of the result.
+	for _, w := range wordForm.FindAllString(merged, -1) {
+		addName(have["name"], w, false)
+	}
 	var lost []string
 	for _, m := range sources {
 		for kind, words := range details(m.Content.Text) {
@@ -213,12 +217,14 @@ func missing(sources []oxbow.Memory, merged string) []string {
 
 var (
 	numberForm   = regexp.MustCompile(`\d+([.,:/-]\d+)*`)
-	negationForm = regexp.MustCompile(`(?i)\b(not|never|no|none|nothing|without|cannot|avoid|avoids|avoiding|stop|stopped|don['’]?t|doesn['’]?t|didn['’]?t|won['’]?t|isn['’]?t|aren['’]?t|wasn['’]?t|can['’]?t|shouldn['’]?t)\b`)
+	negationForm = regexp.MustCompile(`(?i)\b(not|nor|never|no|none|nothing|nobody|without|cannot|avoid|avoids|avoiding|stop|stopped|[a-z]+n['’]t|dont|doesnt|didnt|wont|isnt|arent|wasnt|cant|shouldnt)\b`)
 	wordForm     = regexp.MustCompile(`[\p{L}][\p{L}\p{N}+#.'’_-]*`)
 )
 
 // details gives what a text must not lose: its numbers (dates among them), the
-// words written like names, and whether it denies something.
+// words written like names, and whether it denies something. Limit: a name that
+// only ever begins a sentence looks like any other word, and one denial in a
+// text stands for all of them.
 func details(s string) map[string]map[string]bool {
 	d := map[string]map[string]bool{"number": {}, "name": {}, "negation": {}}
 	for _, n := range numberForm.FindAllString(s, -1) {
@@ -228,12 +234,17 @@ func details(s string) map[string]map[string]bool {
 		d["negation"]["not"] = true
 	}
 	for _, at := range wordForm.FindAllStringIndex(s, -1) {
-		w := strings.TrimRight(s[at[0]:at[1]], ".'’-_")
-		if isName(w, startsSentence(s, at[0])) {
-			d["name"][strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "’s"))] = true
-		}
+		addName(d["name"], s[at[0]:at[1]], startsSentence(s, at[0]))
 	}
 	return d
+}
+
+// addName adds a word to a set of names when it is written like one.
+func addName(names map[string]bool, w string, first bool) {
+	w = strings.TrimRight(w, ".'’-_")
+	if isName(w, first) {
+		names[strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "’s"))] = true
+	}
 }
 
 // isName tells whether a word is written like a name: capitals that a sentence's

@@ -120,11 +120,11 @@ func (d Deps) PlanContradiction(ctx context.Context, tenant, memory string) ([]o
 	if err != nil {
 		return nil, err
 	}
-	vs, _, err := d.verdicts(ctx, m)
+	judged, _, err := d.verdicts(ctx, m, true)
 	if err != nil {
 		return nil, err
 	}
-	return settled(ctx, d.Store, s, nil, []string{m.ID}, Judged{Memory: m.ID, Verdicts: vs})
+	return settled(ctx, d.Store, s, nil, []string{m.ID}, judged)
 }
 
 // Decode gives the arguments of a job by its kind, for one that was given up.

@@ -13,11 +13,34 @@ import (
 // the members farthest from the new statement are left as they stand.
 const maxGroup = 1000
 
-// Judged are fresh verdicts about one memory. Those that a judge gave about it
-// before no longer count; an operator's do.
+// Judged are fresh verdicts about one memory. What a judge said before of the
+// pairs that were looked at no longer counts; an operator's word does, and so
+// does what another job found meanwhile about a pair that this one did not see.
 type Judged struct {
 	Memory   string
 	Verdicts []oxbow.Verdict
+	Seen     map[string]int // the content version of each memory it was judged against
+}
+
+// replaces tells whether a stored verdict gives way.
+func (j Judged) replaces(v oxbow.Verdict) bool {
+	if j.Memory == "" || v.Judge == oxbow.Operator {
+		return false
+	}
+	_, seen := j.Seen[j.other(v)]
+	return seen
+}
+
+// other gives the memory that a verdict compares the judged one with, "" for a
+// verdict about others.
+func (j Judged) other(v oxbow.Verdict) string {
+	switch j.Memory {
+	case v.Older:
+		return v.Newer
+	case v.Newer:
+		return v.Older
+	}
+	return ""
 }
 
 // Group gathers everything that verdicts and addresses connect to the seeds and
@@ -66,8 +89,7 @@ func replaceVerdicts(stored []oxbow.Verdict, judged Judged) []oxbow.Verdict {
 	have := map[pair]bool{}
 	var out []oxbow.Verdict
 	for _, v := range stored {
-		stale := judged.Memory != "" && v.Judge != oxbow.Operator && (v.Older == judged.Memory || v.Newer == judged.Memory)
-		if stale || have[pair{v.Older, v.Newer}] {
+		if judged.replaces(v) || have[pair{v.Older, v.Newer}] {
 			continue
 		}
 		have[pair{v.Older, v.Newer}] = true
@@ -144,16 +166,20 @@ func settled(ctx context.Context, r store.Reader, s oxbow.ScopeSettings, fresh [
 }
 
 // sign says in whose name changes are made. That words are equal is found by
-// code, so no judge stands for a compression that follows from it.
+// code, so no judge stands for a compression that is not a merge.
 func sign(changes []oxbow.Change, actor, judge string) []oxbow.Change {
 	for i := range changes {
 		changes[i].Actor = actor
 		changes[i].Judge = judge
-		if changes[i].Type == oxbow.CompressedTo && len(changes[i].Links) > 0 && changes[i].Links[0].Type == oxbow.Confirms {
+		if changes[i].Type == oxbow.CompressedTo && !isMerge(changes[i]) {
 			changes[i].Judge = ""
 		}
 	}
 	return changes
+}
+
+func isMerge(c oxbow.Change) bool {
+	return len(c.Links) > 0 && c.Links[0].Type == oxbow.DerivedFrom
 }
 
 // retires counts the memories that changes take out of the active ones.

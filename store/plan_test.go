@@ -97,9 +97,17 @@ func TestNewPlan(t *testing.T) {
 
 	t.Run("calls a status narrow no longer when the policy moved under the row", func(t *testing.T) {
 		t.Parallel()
-		p, err := plan(t, []oxbow.Memory{func() oxbow.Memory { m := memory("a"); m.HalfLife = 7; return m }()}, oxbow.Change{Type: oxbow.ArchivedEvent, Memory: "a"})
-		if err != nil || p.Updated[0].Narrow {
-			t.Fatalf("got %+v and %v", p, err)
+		for _, derived := range []func(*oxbow.Memory){
+			func(m *oxbow.Memory) { m.HalfLife = 7 },
+			func(m *oxbow.Memory) { m.RankKey++ },
+			func(m *oxbow.Memory) { m.FadesAt = m.FadesAt.Add(time.Hour) },
+		} {
+			m := memory("a")
+			derived(&m)
+			p, err := plan(t, []oxbow.Memory{m}, oxbow.Change{Type: oxbow.ArchivedEvent, Memory: "a"})
+			if err != nil || p.Updated[0].Narrow {
+				t.Fatalf("got %+v and %v", p, err)
+			}
 		}
 	})
 

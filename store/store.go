@@ -319,7 +319,8 @@ type ScopeWriter interface {
 	PutSchedule(ctx context.Context, s Schedule) error
 }
 
-// WorkerTTL is how long a worker counts as alive after its last beat.
+// WorkerTTL is how long a worker counts as alive after its last beat, where
+// nothing else is said.
 const WorkerTTL = 30 * time.Second
 
 // Queue is River inside a transaction.
@@ -339,9 +340,9 @@ type Queue interface {
 	// SetQueuePaused pauses or resumes a queue for every worker.
 	SetQueuePaused(ctx context.Context, queue string, paused bool) error
 	// Beat says that a worker, whose name is its River client's id, is alive at
-	// now; a zero now takes it away. Workers that gave no sign of life for
-	// WorkerTTL are taken away too, and running jobs of workers that are not
-	// there any more become available again: fence and ledger make that safe
-	// even for one that only slept.
-	Beat(ctx context.Context, worker string, now time.Time) error
+	// now; a zero now takes it away. Workers that gave no sign of life for ttl
+	// are taken away too, and running jobs of workers that are not there any
+	// more become available again: fence and ledger make that safe even for one
+	// that only slept. Every worker of a database must give the same ttl.
+	Beat(ctx context.Context, worker string, now time.Time, ttl time.Duration) error
 }

@@ -33,6 +33,9 @@ type Config struct {
 	// FetchCooldown is the shortest time between two fetches of a queue; with
 	// the concurrency it bounds the rate. Defaults to 10 ms.
 	FetchCooldown time.Duration
+	// PollEvery is how often a queue is looked at without being told of a job.
+	// A worker that lives for one command looks often. Defaults to 500 ms.
+	PollEvery time.Duration
 	// RescueAfter is when River takes a job for stuck. It must be over the
 	// longest job. Defaults to the longest timeout and half a minute.
 	RescueAfter time.Duration
@@ -40,6 +43,11 @@ type Config struct {
 	// then they are cancelled and go back without losing an attempt. Defaults
 	// to 4 s.
 	StopWithin time.Duration
+	// TTL is how long this worker counts as alive after its last sign of life,
+	// of which it gives six in that time; then others take its jobs over. It
+	// must be the same for every worker of a database. Defaults to
+	// store.WorkerTTL.
+	TTL time.Duration
 	// Schedule says whether this worker looks at the schedules. Defaults to
 	// false.
 	Schedule bool
@@ -59,8 +67,14 @@ func (c Config) withDefaults() Config {
 	if c.FetchCooldown <= 0 {
 		c.FetchCooldown = 10 * time.Millisecond
 	}
+	if c.PollEvery <= 0 {
+		c.PollEvery = 500 * time.Millisecond
+	}
 	if c.RescueAfter <= 0 {
 		c.RescueAfter = jobs.LongestTimeout + 30*time.Second
+	}
+	if c.TTL <= 0 {
+		c.TTL = store.WorkerTTL
 	}
 	if c.StopWithin <= 0 {
 		c.StopWithin = 4 * time.Second
@@ -89,7 +103,7 @@ func New(deps jobs.Deps, cfg Config) (*Worker, error) {
 	jobs.Register(ws, deps)
 	schedule.Register(ws, deps)
 	queue := func(n int) river.QueueConfig {
-		return river.QueueConfig{MaxWorkers: n, FetchCooldown: cfg.FetchCooldown, FetchPollInterval: 500 * time.Millisecond}
+		return river.QueueConfig{MaxWorkers: n, FetchCooldown: cfg.FetchCooldown, FetchPollInterval: max(cfg.PollEvery, cfg.FetchCooldown)}
 	}
 	rc := &river.Config{
 		ID:                   w.name,
@@ -137,11 +151,11 @@ func (w *Worker) Start(ctx context.Context) error {
 	return nil
 }
 
-// beatEvery is well under store.WorkerTTL.
-const beatEvery = 5 * time.Second
+// beatsPerTTL leaves room for a few beats that come late.
+const beatsPerTTL = 6
 
 func (w *Worker) keepBeating(ctx context.Context) {
-	t := time.NewTicker(beatEvery)
+	t := time.NewTicker(w.cfg.TTL / beatsPerTTL)
 	defer t.Stop()
 	for {
 		select {
@@ -156,7 +170,7 @@ func (w *Worker) keepBeating(ctx context.Context) {
 }
 
 func (w *Worker) beat(ctx context.Context, now time.Time) error {
-	return w.deps.Store.InTx(ctx, func(ctx context.Context, tx store.Tx) error { return tx.Beat(ctx, w.name, now) })
+	return w.deps.Store.InTx(ctx, func(ctx context.Context, tx store.Tx) error { return tx.Beat(ctx, w.name, now, w.cfg.TTL) })
 }
 
 // Stop fetches no more jobs, lets the running ones finish for StopWithin, and

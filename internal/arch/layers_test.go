@@ -40,6 +40,10 @@ var layers = map[string][]string{
 	"worker":   {".", "store", "llm", "jobs", "schedule"},
 	"engine":   {".", "store", "llm", "jobs", "schedule", "recall", "internal/text"},
 
+	// Benches for tests: a store with a worker, and processes to kill.
+	"internal/lab":   {anything},
+	"internal/crash": {anything},
+
 	"api": {".", "engine"},
 	"mcp": {".", "engine"},
 	"web": {".", "engine"},
@@ -60,8 +64,10 @@ var helpers = []string{
 // testsReach lists the packages whose tests go up: they play whole stories
 // through the layers above them.
 var testsReach = map[string][]string{
-	"engine": {"worker", "internal/history", "internal/lab"},
-	"jobs":   {"worker"},
+	"engine":   {"worker", "internal/history", "internal/lab"},
+	"jobs":     {"worker", "engine", "internal/lab"},
+	"schedule": {"worker", "engine", "internal/lab"},
+	"worker":   {"engine", "internal/lab"},
 }
 
 // outside says which packages may import a module from elsewhere, by the
@@ -69,9 +75,9 @@ var testsReach = map[string][]string{
 // named here may be imported by all but the root and the internal leaves.
 // Tests are free.
 var outside = map[string][]string{
-	"database/sql":            {"store/sqlite", "store/postgres", "migrations", "bench"},
+	"database/sql":            {"internal/lab", "store/sqlite", "store/postgres", "migrations", "bench"},
 	"modernc.org/":            {"store/sqlite", "migrations", "bench"},
-	"github.com/jackc/":       {"store/postgres", "migrations", "internal/pgtest", "bench"},
+	"github.com/jackc/":       {"internal/lab", "store/postgres", "migrations", "internal/pgtest", "bench"},
 	"github.com/pressly/":     {"migrations", "store/sqlite", "store/postgres"},
 	"github.com/sashabaranov": {"llm/openai"},
 	"github.com/robfig/":      {"schedule"},
@@ -83,7 +89,7 @@ var outside = map[string][]string{
 	"github.com/riverqueue/river/riverdriver/riversqlite": {"store/sqlite", "migrations", "bench"},
 	"github.com/riverqueue/river/rivermigrate":            {"store/sqlite", "store/postgres", "migrations", "bench"},
 	"github.com/riverqueue/river": {"store", "store/sqlite", "store/postgres", "store/storetest",
-		"jobs", "schedule", "worker", "engine", "cmd/oxbow", "bench"},
+		"jobs", "schedule", "worker", "engine", "cmd/oxbow", "internal/lab", "internal/crash", "bench"},
 
 	"github.com/kljensen/":         {"internal/text"},
 	"github.com/clipperhouse/":     {"internal/text", "llm/offline"},

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,7 +83,7 @@ func (b *Bench) Worker(cfg worker.Config) *worker.Worker {
 	b.Must(err)
 	b.Must(w.Start(b.Ctx))
 	b.Cleanup(func() {
-		if err := w.Stop(b.Context()); err != nil && b.Context().Err() == nil {
+		if err := w.Stop(context.WithoutCancel(b.Ctx)); err != nil {
 			b.Errorf("stop the worker: %v", err)
 		}
 	})

@@ -92,14 +92,14 @@ const requeue = `
 		FOR UPDATE SKIP LOCKED)`
 
 // Beat implements store.Queue.
-func (t *tx) Beat(ctx context.Context, worker string, now time.Time) error {
+func (t *tx) Beat(ctx context.Context, worker string, now time.Time, ttl time.Duration) error {
 	if now.IsZero() {
 		_, err := t.q.Exec(ctx, endBeat, worker)
 		return translate(err, "sign off")
 	}
 	b := &batch{}
 	b.exec("give a sign of life", beat, worker, ts(now))
-	b.exec("take lost workers away", lost, ts(now.Add(-store.WorkerTTL)))
+	b.exec("take lost workers away", lost, ts(now.Add(-ttl)))
 	b.exec("send lost jobs back", requeue)
 	return t.send(ctx, b, "give a sign of life")
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -129,6 +130,13 @@ func TestGroup(t *testing.T) {
 				return tx.PutRun(ctx, oxbow.Run{ID: name, Scope: home, About: now, StartedAt: now})
 			}
 		}
+		// The order in which a group is gathered is not ours, so the scope is made first.
+		if err := s.submit(t.Context(), func(ctx context.Context, tx *tx) error {
+			_, err := tx.LockScope(ctx, home, now)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
 		group := []struct {
@@ -184,6 +192,26 @@ func TestGroup(t *testing.T) {
 	})
 }
 
+func TestEndedContext(t *testing.T) {
+	t.Parallel()
+
+	t.Run("runs nothing of a transaction whose context ended while it waited", func(t *testing.T) {
+		t.Parallel()
+		s := openMigrated(t, Config{})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		r := &request{ctx: ctx, done: make(chan struct{}), fn: func(context.Context, *tx) error {
+			t.Error("the function was called")
+			return nil
+		}}
+		s.requests <- r // past submit, which would look at the context first
+		<-r.done
+		if !errors.Is(r.err, context.Canceled) {
+			t.Fatalf("the error is %v", r.err)
+		}
+	})
+}
+
 func TestDamage(t *testing.T) {
 	t.Parallel()
 
@@ -224,6 +252,33 @@ func TestDamage(t *testing.T) {
 
 func TestErasedWords(t *testing.T) {
 	t.Parallel()
+
+	t.Run("are overwritten in the file as soon as the log is folded into it, without Vacuum", func(t *testing.T) {
+		t.Parallel()
+		ctx, path := t.Context(), newFile(t)
+		s := open(t, Config{Path: path})
+		const canary = "xylotomous"
+		fold := func() {
+			t.Helper()
+			if _, err := s.write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := remember(ctx, s, "a", "the "+canary+" beetle"); err != nil {
+			t.Fatal(err)
+		}
+		fold()
+		if !standsIn(t, path, canary) {
+			t.Fatal("the word is nowhere even before it is erased, so this test could not fail")
+		}
+		if err := forget(ctx, s, "a"); err != nil {
+			t.Fatal(err)
+		}
+		fold()
+		if standsIn(t, path, canary) {
+			t.Fatal("the word can still be read from the disk")
+		}
+	})
 
 	t.Run("are in no file after Erase and Vacuum", func(t *testing.T) {
 		t.Parallel()

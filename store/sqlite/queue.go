@@ -99,7 +99,7 @@ const requeue = `
 	AND coalesce(json_extract(attempted_by, '$[#-1]'), '') NOT IN (SELECT name FROM workers)`
 
 // Beat implements store.Queue.
-func (t *tx) Beat(ctx context.Context, worker string, now time.Time) error {
+func (t *tx) Beat(ctx context.Context, worker string, now time.Time, ttl time.Duration) error {
 	if now.IsZero() {
 		_, err := t.q.exec(ctx, endBeat, worker)
 		return translate(err, "sign off")
@@ -107,7 +107,7 @@ func (t *tx) Beat(ctx context.Context, worker string, now time.Time) error {
 	if _, err := t.q.exec(ctx, beat, worker, now.UnixMilli()); err != nil {
 		return translate(err, "give a sign of life")
 	}
-	if _, err := t.q.exec(ctx, lost, now.Add(-store.WorkerTTL).UnixMilli()); err != nil {
+	if _, err := t.q.exec(ctx, lost, now.Add(-ttl).UnixMilli()); err != nil {
 		return translate(err, "take lost workers away")
 	}
 	_, err := t.q.exec(ctx, requeue)

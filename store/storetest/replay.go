@@ -96,6 +96,8 @@ func (w *teller) create() {
 	m := w.f.memory(fmt.Sprint(w.names), func(m *oxbow.Memory) {
 		m.Status = []oxbow.Status{oxbow.Active, oxbow.Active, oxbow.Quarantined, oxbow.Superseded}[w.r.IntN(4)]
 		m.SaidAt = w.instant().Time
+		m.Source, m.Derived = oxbow.Sources[w.r.IntN(len(oxbow.Sources))], w.r.IntN(2) == 0
+		m.Turn, m.Conversation, m.Quote = w.f.id("turn"), "c1", oxbow.Quote{Part: "user", Start: 1, End: 1 + w.r.IntN(9)}
 		if w.r.IntN(2) == 0 {
 			m.Kind, m.Slot, m.Key = oxbow.Fact, "user", fmt.Sprintf("key%d", w.names)
 		}

@@ -57,6 +57,9 @@ func testSearch(t *testing.T, s store.Store) {
 		for text, names := range map[string][]string{"lisbon": nil, "live": nil, "city": nil, "porto": {"a"}, "moving": {"a"}, "town": {"a"}} {
 			f.wantOrder(hitIDs(f.search(text, oxbow.Active)), names...)
 		}
+		f.apply(f.change(oxbow.Edited, "a", func(c *oxbow.Change) { c.Set.Key = ptr("residence") }))
+		f.wantOrder(hitIDs(f.search("town", oxbow.Active)))
+		f.wantOrder(hitIDs(f.search("residence porto", oxbow.Active)), "a")
 		f.apply(f.change(oxbow.Edited, "a", edits("moved to Faro")), f.change(oxbow.Edited, "a", edits("moved to Braga")))
 		f.wantOrder(hitIDs(f.search("porto faro", oxbow.Active)))
 		f.wantOrder(hitIDs(f.search("braga", oxbow.Active)), "a")

@@ -124,7 +124,7 @@ func testTransactions(t *testing.T, s store.Store) {
 	t.Run("lets one transaction at a time work in a locked scope", func(t *testing.T) {
 		f := setup(t, s)
 		f.settings()
-		const workers, rounds = 8, 25
+		const workers, rounds = 8, 50
 		var wg sync.WaitGroup
 		for range workers {
 			wg.Go(func() {

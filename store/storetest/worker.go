@@ -18,7 +18,7 @@ func testWorkers(t *testing.T, s store.Store) {
 	f := &fixture{T: t, ctx: t.Context(), s: s, scope: oxbow.Scope{Tenant: "default", Name: "user:ada"}}
 	beat := func(name string, at time.Time) {
 		t.Helper()
-		f.tx(func(ctx context.Context, tx store.Tx) error { return tx.Beat(ctx, f.id(name), at) })
+		f.tx(func(ctx context.Context, tx store.Tx) error { return tx.Beat(ctx, f.id(name), at, store.WorkerTTL) })
 	}
 	alive := func(t *testing.T, since time.Time, want int) {
 		t.Helper()
@@ -49,6 +49,15 @@ func testWorkers(t *testing.T, s store.Store) {
 		alive(t, start.Add(-day), 0)
 	})
 
+	t.Run("takes it away sooner when the caller's patience is shorter", func(t *testing.T) {
+		beat("a", start)
+		f.tx(func(ctx context.Context, tx store.Tx) error {
+			return tx.Beat(ctx, f.id("b"), start.Add(time.Second), 999*time.Millisecond)
+		})
+		alive(t, start.Add(-day), 1)
+		beat("b", time.Time{})
+	})
+
 	t.Run("sends the running jobs of a lost worker back, and stops the sleeper at the fence", func(t *testing.T) {
 		f := &fixture{T: t, ctx: t.Context(), s: s, scope: f.scope}
 		f.enqueue(f.task("one"))
@@ -77,7 +86,7 @@ func testWorkers(t *testing.T, s store.Store) {
 		})
 		receive(f, started)
 		beat := func(name string, at time.Time) {
-			f.tx(func(ctx context.Context, tx store.Tx) error { return tx.Beat(ctx, f.id(name), at) })
+			f.tx(func(ctx context.Context, tx store.Tx) error { return tx.Beat(ctx, f.id(name), at, store.WorkerTTL) })
 		}
 		beat("client", start)
 		if j := f.jobs()[0]; j.State != "running" || j.Attempt != 1 {
