@@ -9,7 +9,7 @@ unexport DATABASE_URL
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: help demo build test check bench audit clean
+.PHONY: help demo build test soak check bench audit clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ build: ## build bin/oxbow
 
 test: ## run all tests on SQLite and on a throwaway Postgres
 	@scripts/with-postgres go test ./...
+
+soak: ## two thousand turns through killed processes, on both databases
+	@OXBOW_SOAK=1 scripts/with-postgres go test ./internal/crash -run TestLongHistory -count=1 -v
 
 check: ## what CI runs: format, vet, lint, layers, tests, race, modules
 	@scripts/check

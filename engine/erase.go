@@ -158,12 +158,37 @@ func holders(ctx context.Context, tx store.Tx, tenant string, ms []oxbow.Memory)
 		}
 	}
 	vs, err := tx.Verdicts(ctx, tenant, ids)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, v := range vs {
 		if v.Relation == oxbow.Equal {
 			same = append(same, v.Older, v.Newer)
 		}
 	}
-	return same, sources, err
+	facts, err := equalFacts(ctx, tx, ms)
+	return append(same, facts...), sources, err
+}
+
+// equalFacts gives the facts with the values of ms at the addresses of ms: no
+// verdict says that they are equal.
+func equalFacts(ctx context.Context, tx store.Tx, ms []oxbow.Memory) ([]string, error) {
+	var out []string
+	for _, m := range ms {
+		if !m.IsFact() || m.Status == oxbow.Erased {
+			continue
+		}
+		held, err := tx.FactHistory(ctx, m.Scope, m.Slot, m.Key)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range held {
+			if oxbow.SameText(o.Content.Text, m.Content.Text) {
+				out = append(out, o.ID)
+			}
+		}
+	}
+	return out, nil
 }
 
 func (e *Engine) tombstone(ctx context.Context, tx store.Tx, run oxbow.Run, c closure, done *Erasure) error {

@@ -131,7 +131,7 @@ func withAddress(m oxbow.Memory, s Statement, now time.Time) (oxbow.Memory, erro
 		return m, oxbow.Errorf(oxbow.CodeInvalid, "there is no slot %q: use one of %v", m.Slot, Slots)
 	case m.Source.Trust() == 0:
 		return m, oxbow.Errorf(oxbow.CodeInvalid, "there is no source %q: use one of %v", m.Source, oxbow.Sources)
-	case m.Importance < 0 || m.Importance > 10:
+	case !(m.Importance >= 0 && m.Importance <= 10): // a NaN passes no comparison
 		return m, oxbow.Errorf(oxbow.CodeInvalid, "the importance is %v: use a number from 0 to 10", m.Importance)
 	case !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(m.SaidAt):
 		return m, oxbow.Errorf(oxbow.CodeInvalid, "it would expire before it was said: give a later date")

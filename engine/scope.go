@@ -51,6 +51,12 @@ func (e *Engine) SetScope(ctx context.Context, s oxbow.Scope, zone string, polic
 		if err := e.reschedule(ctx, tx, settings, zone != "", specs); err != nil || policy == nil {
 			return err
 		}
+		// The run stands before its job begins, so that it can be watched, and
+		// so that doctor knows what is still to be recomputed.
+		run.Status, run.FinishedAt = oxbow.RunRunning, time.Time{}
+		if err := tx.PutRun(ctx, run); err != nil {
+			return err
+		}
 		return tx.Enqueue(ctx, []river.InsertManyParams{insert(jobs.ApplyPolicy{About: about(run), Version: settings.Version})})
 	})
 	if policy == nil {

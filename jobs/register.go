@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -64,8 +63,7 @@ func (d Deps) PlanPass(ctx context.Context, name string, args PassArgs) (changes
 		return nil, false, err
 	}
 	if name == "cluster" {
-		changes, err = d.planMerges(ctx, s, args)
-		return changes, false, err
+		return d.planMerges(ctx, s, args)
 	}
 	p, ok := passes[name]
 	if !ok {
@@ -85,29 +83,38 @@ func (d Deps) PlanPass(ctx context.Context, name string, args PassArgs) (changes
 	return d.brake(ctx, s, args, p, changes)
 }
 
-// planMerges gives the merges that cluster and synthesize would make.
-func (d Deps) planMerges(ctx context.Context, s oxbow.ScopeSettings, args PassArgs) ([]oxbow.Change, error) {
+// planMerges gives the merges that cluster and synthesize would make, and tells
+// whether the brake would stop one of them.
+func (d Deps) planMerges(ctx context.Context, s oxbow.ScopeSettings, args PassArgs) (out []oxbow.Change, braked bool, err error) {
 	groups, _, err := d.groups(ctx, s, args.Now)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var out []oxbow.Change
+	left, err := allowance(ctx, d.Store, s, args.Now, args.MaxShare)
+	if err != nil {
+		return nil, false, err
+	}
 	for _, g := range groups {
 		syn := synthesizeArgs(args, g)
-		sources := slices.Clone(g)
+		sources := bySaid(g)
 		text, err := d.Judge.Synthesize(ctx, statements(sources))
 		if err != nil {
-			return nil, fmt.Errorf("rewrite a group: %w", err)
+			return nil, false, fmt.Errorf("rewrite a group: %w", err)
 		}
 		m, err := d.merged(ctx, syn, sources, text)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		if len(missing(sources, m.Content.Text)) == 0 {
+		switch {
+		case len(missing(sources, m.Content.Text)) > 0:
+		case left < len(sources):
+			braked = true
+		default:
+			left -= len(sources)
 			out = append(out, mergeChanges(sources, m)...)
 		}
 	}
-	return out, nil
+	return out, braked, nil
 }
 
 // PlanContradiction gives what judging a memory once more would change.

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -104,7 +105,20 @@ func unchanged(ctx context.Context, r store.MemoryReader, args Synthesize) ([]ox
 			out = append(out, m)
 		}
 	}
-	return out, nil
+	return bySaid(out), nil
+}
+
+// bySaid gives memories in the order in which they were said, so that a judge
+// sees a group in the same order whatever the ids are.
+func bySaid(ms []oxbow.Memory) []oxbow.Memory {
+	out := slices.Clone(ms)
+	slices.SortFunc(out, func(a, b oxbow.Memory) int {
+		if a.Before(b) {
+			return -1
+		}
+		return 1
+	})
+	return out
 }
 
 func statements(ms []oxbow.Memory) []llm.Statement {

@@ -37,13 +37,17 @@ var Defaults = []store.Schedule{
 }
 
 // Next gives the first slot of a cron line after an instant, in a zone; invalid
-// for a line that is none.
+// for a line that is none, or that never comes.
 func Next(spec string, zone *time.Location, after time.Time) (time.Time, error) {
 	s, err := cron.ParseStandard(spec)
 	if err != nil {
 		return time.Time{}, oxbow.Errorf(oxbow.CodeInvalid, "the schedule %q is not a cron line such as \"0 3 * * *\"", spec)
 	}
-	return s.Next(after.In(zone)).UTC(), nil
+	next := s.Next(after.In(zone))
+	if next.IsZero() {
+		return time.Time{}, oxbow.Errorf(oxbow.CodeInvalid, "the schedule %q names a day that never comes", spec)
+	}
+	return next.UTC(), nil
 }
 
 // Ensure gives a new scope its schedules, from now on.
@@ -137,7 +141,7 @@ func dueSlots(d store.Schedule, zone *time.Location, now time.Time) ([]time.Time
 		if err != nil {
 			return nil, time.Time{}, err
 		}
-		if next.After(now) || next.IsZero() {
+		if next.After(now) {
 			return slots, next, nil
 		}
 		if d.CatchUp != All {

@@ -114,6 +114,8 @@ func ingest(ctx context.Context, st store.Store, turns []oxbow.Turn) error {
 	return nil
 }
 
+var _ store.Store = (*fatal)(nil)
+
 // fatal is a store whose process dies around commits.
 type fatal struct {
 	store.Store

@@ -55,6 +55,8 @@ type Judge struct {
 	OnSynthesize func([]llm.Statement) (llm.Synthesis, error)
 	// Down, when it is set, is the answer to everything.
 	Down func() error
+	// Wait, when it is set, is called before each answer and may hold it up.
+	Wait func(ctx context.Context, question string) error
 
 	mu    sync.Mutex
 	calls map[string]int
@@ -81,6 +83,11 @@ func (j *Judge) asked(ctx context.Context, question string) error {
 	j.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if j.Wait != nil {
+		if err := j.Wait(ctx, question); err != nil {
+			return err
+		}
 	}
 	if j.Down != nil {
 		return j.Down()

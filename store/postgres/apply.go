@@ -21,14 +21,16 @@ func (t *tx) LockScope(ctx context.Context, s oxbow.Scope, now time.Time) (oxbow
 		return oxbow.ScopeSettings{}, err
 	}
 	found, locked, err := t.lockScope(ctx, s)
-	if locked || err != nil {
-		return found, err
+	if !locked && err == nil {
+		_, err = t.q.Exec(ctx, insertScope, s.Tenant, s.Name, store.JSON(oxbow.DefaultPolicy()), ts(now))
+		if err != nil {
+			return oxbow.ScopeSettings{}, translate(err, "make the scope")
+		}
+		found, _, err = t.lockScope(ctx, s)
 	}
-	_, err = t.q.Exec(ctx, insertScope, s.Tenant, s.Name, store.JSON(oxbow.DefaultPolicy()), ts(now))
-	if err != nil {
-		return oxbow.ScopeSettings{}, translate(err, "make the scope")
+	if err == nil {
+		t.hold(s, held{seq: t.scopes[s].seq, policy: &found.Policy})
 	}
-	found, _, err = t.lockScope(ctx, s)
 	return found, err
 }
 
@@ -57,13 +59,9 @@ func (t *tx) Apply(ctx context.Context, b store.Batch, changes []oxbow.Change) (
 	if len(changes) == 0 {
 		return store.Applied{}, nil
 	}
-	settings, err := t.LockScope(ctx, b.Scope, b.RecordedAt)
+	policy, err := t.policyOf(ctx, b)
 	if err != nil {
 		return store.Applied{}, err
-	}
-	policy := settings.Policy
-	if b.Policy != nil {
-		policy = *b.Policy
 	}
 	rows, err := t.lockMemories(ctx, b.Scope, store.IDs(changes))
 	if err != nil {

@@ -149,8 +149,9 @@ func (s *Store) NewClient(cfg *river.Config) (store.Client, error) {
 // tx is one open transaction.
 type tx struct {
 	reader
-	s  *Store
-	pg pgx.Tx
+	s      *Store
+	pg     pgx.Tx
+	scopes map[oxbow.Scope]held
 }
 
 var _ store.Tx = (*tx)(nil)

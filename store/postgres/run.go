@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -22,8 +21,8 @@ const putRun = `
 const changeRun = `
 	UPDATE runs SET status = $2, finished_at = $3, counts = $4, changed = $5, cursor = $6, note = $7 WHERE id = $1`
 
-// PutRun implements store.RunWriter. When another transaction stores the run
-// first, its counts are added to, so the row is locked before they are read.
+// PutRun implements store.RunWriter. Most runs are new. The counts of one that is
+// there are added to, so its row is locked before they are read.
 func (t *tx) PutRun(ctx context.Context, run oxbow.Run) error {
 	seq, err := t.knownScope(ctx, run.Scope)
 	if err != nil {
@@ -33,18 +32,13 @@ func (t *tx) PutRun(ctx context.Context, run oxbow.Run) error {
 	if err != nil {
 		return err
 	}
+	tag, err := t.q.Exec(ctx, putRun, run.ID, seq, run.Name, run.Trigger, run.Status, ts(run.About), ts(run.StartedAt),
+		orNull(run.FinishedAt), store.JSON(counts), store.Changed(counts), run.Cursor, run.Note)
+	if err != nil || tag.RowsAffected() == 1 {
+		return translate(err, "store the run")
+	}
 	var stored string
-	err = t.q.QueryRow(ctx, runCounts, run.ID).Scan(&stored)
-	if errors.Is(err, pgx.ErrNoRows) {
-		tag, err := t.q.Exec(ctx, putRun, run.ID, seq, run.Name, run.Trigger, run.Status, ts(run.About), ts(run.StartedAt),
-			orNull(run.FinishedAt), store.JSON(counts), store.Changed(counts), run.Cursor, run.Note)
-		if err != nil || tag.RowsAffected() == 1 {
-			return translate(err, "store the run")
-		}
-		if err := t.q.QueryRow(ctx, runCounts, run.ID).Scan(&stored); err != nil {
-			return translate(err, "read the run")
-		}
-	} else if err != nil {
+	if err := t.q.QueryRow(ctx, runCounts, run.ID).Scan(&stored); err != nil {
 		return translate(err, "read the run")
 	}
 	if counts, err = store.AddCounts(stored, run.Counts); err != nil {

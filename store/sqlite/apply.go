@@ -21,14 +21,17 @@ func (t *tx) LockScope(ctx context.Context, s oxbow.Scope, now time.Time) (oxbow
 		return oxbow.ScopeSettings{}, err
 	}
 	found, err := t.Scope(ctx, s)
-	if oxbow.CodeOf(err) != oxbow.CodeNotFound {
-		return found, err
+	if oxbow.CodeOf(err) == oxbow.CodeNotFound {
+		_, err = t.q.exec(ctx, insertScope, s.Tenant, s.Name, store.JSON(oxbow.DefaultPolicy()), now.UnixMilli(), now.UnixMilli())
+		if err != nil {
+			return oxbow.ScopeSettings{}, translate(err, "make the scope")
+		}
+		found, err = t.Scope(ctx, s)
 	}
-	_, err = t.q.exec(ctx, insertScope, s.Tenant, s.Name, store.JSON(oxbow.DefaultPolicy()), now.UnixMilli(), now.UnixMilli())
-	if err != nil {
-		return oxbow.ScopeSettings{}, translate(err, "make the scope")
+	if err == nil {
+		t.hold(s, held{seq: t.scopes[s].seq, policy: &found.Policy})
 	}
-	return t.Scope(ctx, s)
+	return found, err
 }
 
 // Apply implements store.MemoryWriter.
@@ -36,13 +39,9 @@ func (t *tx) Apply(ctx context.Context, b store.Batch, changes []oxbow.Change) (
 	if len(changes) == 0 {
 		return store.Applied{}, nil
 	}
-	settings, err := t.LockScope(ctx, b.Scope, b.RecordedAt)
+	policy, err := t.policyOf(ctx, b)
 	if err != nil {
 		return store.Applied{}, err
-	}
-	policy := settings.Policy
-	if b.Policy != nil {
-		policy = *b.Policy
 	}
 	rows, err := t.lockMemories(ctx, b.Scope, store.IDs(changes))
 	if err != nil {
@@ -66,7 +65,7 @@ func (t *tx) Apply(ctx context.Context, b store.Batch, changes []oxbow.Change) (
 	return plan.Applied, nil
 }
 
-const lockedMemories = selectMemory + ` WHERE s.tenant = ? AND s.name = ? AND m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id`
+const lockedMemories = selectByID + ` WHERE s.tenant = ? AND s.name = ? AND m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id`
 
 func (t *tx) lockMemories(ctx context.Context, s oxbow.Scope, ids []string) ([]oxbow.Memory, error) {
 	if len(ids) == 0 {

@@ -24,6 +24,11 @@ const memoryFrom = `
 
 const selectMemory = `SELECT` + memoryColumns + `, coalesce(c.body, '{}')` + memoryFrom
 
+// selectByID is selectMemory for queries by id. A CROSS JOIN keeps its order:
+// the planner would rather walk a whole scope than look up a list of ids.
+const selectByID = `SELECT` + memoryColumns + `, coalesce(c.body, '{}')
+	FROM memories m CROSS JOIN scopes s ON s.seq = m.scope LEFT JOIN contents c ON c.id = m.content_id`
+
 func scanMemory(rows *sql.Rows) (oxbow.Memory, error) {
 	var m oxbow.Memory
 	var said, created int64
@@ -99,7 +104,7 @@ func (r reader) Memory(ctx context.Context, tenant, id string) (oxbow.Memory, er
 	return ms[0], nil
 }
 
-const memoriesByID = selectMemory + ` WHERE s.tenant = ? AND m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id`
+const memoriesByID = selectByID + ` WHERE s.tenant = ? AND m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id`
 
 // Memories implements store.MemoryReader.
 func (r reader) Memories(ctx context.Context, tenant string, ids []string) ([]oxbow.Memory, error) {
@@ -168,7 +173,7 @@ func (w *where) String() string {
 
 const factHistory = selectMemory + `
 	WHERE m.scope = ? AND m.slot = ? AND m.key = ? AND m.key <> '' AND m.status NOT IN ('erased', 'quarantined')
-	ORDER BY m.said_at, m.id`
+	ORDER BY +m.said_at, m.id` // the + keeps it to the index of addresses
 
 // FactHistory implements store.MemoryReader.
 func (r reader) FactHistory(ctx context.Context, s oxbow.Scope, slot, key string) ([]oxbow.Memory, error) {

@@ -48,6 +48,46 @@ func noScope(s oxbow.Scope) error {
 	return oxbow.Errorf(oxbow.CodeNotFound, "there is no scope %s; oxbow scope list shows those there are", s.Name)
 }
 
+// held is what a transaction knows of a scope that it has locked.
+type held struct {
+	seq    int64
+	policy *oxbow.Policy // nil until LockScope has read it
+}
+
+// scopeSeq gives what the reader's scopeSeq gives, and asks once: the number of
+// a scope never changes.
+func (t *tx) scopeSeq(ctx context.Context, s oxbow.Scope) (int64, error) {
+	if h := t.scopes[s]; h.seq != 0 {
+		return h.seq, nil
+	}
+	seq, err := t.reader.scopeSeq(ctx, s)
+	if err == nil && seq != 0 {
+		t.hold(s, held{seq: seq, policy: t.scopes[s].policy})
+	}
+	return seq, err
+}
+
+func (t *tx) hold(s oxbow.Scope, h held) {
+	if t.scopes == nil {
+		t.scopes = map[oxbow.Scope]held{}
+	}
+	t.scopes[s] = h
+}
+
+// policyOf locks a scope, unless this transaction has done so, and gives the
+// policy that a batch works by. Nobody else can change it meanwhile.
+func (t *tx) policyOf(ctx context.Context, b store.Batch) (oxbow.Policy, error) {
+	if t.scopes[b.Scope].policy == nil {
+		if _, err := t.LockScope(ctx, b.Scope, b.RecordedAt); err != nil {
+			return oxbow.Policy{}, err
+		}
+	}
+	if b.Policy != nil {
+		return *b.Policy, nil
+	}
+	return *t.scopes[b.Scope].policy, nil
+}
+
 // knownScope is scopeSeq for what can only be stored in a scope that is there.
 func (t *tx) knownScope(ctx context.Context, s oxbow.Scope) (int64, error) {
 	seq, err := t.scopeSeq(ctx, s)
@@ -61,6 +101,7 @@ const putScope = `UPDATE scopes SET zone = ?, policy = ?, version = ?, updated_a
 
 // PutScope implements store.ScopeWriter.
 func (t *tx) PutScope(ctx context.Context, s oxbow.ScopeSettings) error {
+	delete(t.scopes, s.Scope)
 	res, err := t.q.exec(ctx, putScope, s.Zone, store.JSON(s.Policy), s.Version, s.UpdatedAt.UnixMilli(), s.Tenant, s.Name, s.Version-1)
 	if err != nil {
 		return translate(err, "set the scope")

@@ -15,15 +15,18 @@ const countPostings = `
 
 const scopeTerms = `SELECT seq, memories, terms FROM scopes WHERE tenant = ? AND name = ?`
 
-// scores sums BM25 over the postings; each weight is [term, idf]. Rounding
+// scores sums BM25 over the postings; each weight is [term, idf], read once and
+// first: left to itself the planner walks every posting of the scope. Rounding
 // makes the order independent of the order in which a database adds.
 const scores = `
+	WITH weights (term, idf) AS MATERIALIZED (
+		SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?4))
 	SELECT m.id, hit.score FROM (
 		SELECT t.memory AS memory,
-			round(sum(json_extract(w.value, '$[1]') * t.tf * (?1 + 1) / (t.tf + ?1 * (1 - ?2 + ?2 * t.length / ?3))), 9) AS score
-		FROM json_each(?4) w JOIN memory_terms t ON t.scope = ?5 AND t.term = json_extract(w.value, '$[0]')
+			round(sum(w.idf * t.tf * (?1 + 1) / (t.tf + ?1 * (1 - ?2 + ?2 * t.length / ?3))), 9) AS score
+		FROM weights w CROSS JOIN memory_terms t ON t.scope = ?5 AND t.term = w.term
 		GROUP BY t.memory) hit
-	JOIN memories m ON m.seq = hit.memory
+	CROSS JOIN memories m ON m.seq = hit.memory
 	WHERE m.status IN (SELECT value FROM json_each(?6)) AND m.id <> ?7
 	ORDER BY hit.score DESC, m.id LIMIT ?8 OFFSET ?9`
 

@@ -88,6 +88,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, translate(err, "open the database")
 	}
 	read.SetMaxOpenConns(cfg.ReadConns)
+	read.SetMaxIdleConns(cfg.ReadConns) // a new connection prepares every statement anew
 	s := &Store{
 		path: cfg.Path, write: write, read: read,
 		writes: newStatements(write), reads: newStatements(read),
@@ -173,8 +174,9 @@ func (s *Store) NewClient(cfg *river.Config) (store.Client, error) {
 // tx is one savepoint of the running transaction.
 type tx struct {
 	reader
-	s   *Store
-	sql *sql.Tx
+	s      *Store
+	sql    *sql.Tx
+	scopes map[oxbow.Scope]held
 }
 
 var _ store.Tx = (*tx)(nil)

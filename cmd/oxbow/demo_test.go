@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/history"
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/llm/offline"
+	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/store/postgres"
+	"github.com/oxbow-memory/oxbow/store/sqlite"
+)
+
+// demoDay is the day on which the tests play the demo.
+var demoDay = time.Date(2026, 11, 20, 21, 0, 0, 0, time.UTC)
+
+// storyOf plays the bundled history on a database and gives what it printed.
+func storyOf(t *testing.T, st store.Store) string {
+	t.Helper()
+	ctx := t.Context()
+	t.Cleanup(func() { _ = st.Close() })
+	if err := st.Migrate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	turns, err := history.Turns(demoDay, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	p, err := newPlayer(st, offline.New(), "default", turns[0].At.Add(-time.Hour), &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.play(ctx, turns, demoDay); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.epilogue(ctx, settings{"db": {value: "x.db"}, "tenant": {value: "default", origin: "default"}}); err != nil {
+		t.Fatal(err)
+	}
+	checkOutcome(t, ctx, p)
+	return out.String()
+}
+
+// checkOutcome looks for the turns of the story that README promises.
+func checkOutcome(t *testing.T, ctx context.Context, p *player) {
+	t.Helper()
+	all, err := p.st.ListMemories(ctx, store.MemoryFilter{Tenant: "default", Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	postgres, merged, bun := 0, 0, 0
+	for _, m := range all {
+		switch text := m.Content.Text; {
+		case m.Status == oxbow.Superseded && strings.Contains(text, "Postgres"):
+			postgres++
+		case m.Status == oxbow.Active && strings.Contains(text, "Postgres") && !strings.Contains(text, "MySQL"):
+			t.Errorf("a note on PostgreSQL is still active: %s", m.ID)
+		case m.Derived:
+			merged++
+		case m.Status == oxbow.Archived && strings.Contains(text, "Bun"):
+			bun++
+		case m.Status == oxbow.Active && !m.ExpiresAt.IsZero() && m.ExpiresAt.Before(demoDay):
+			t.Errorf("a passed deadline is still active: %s", m.ID)
+		}
+	}
+	if postgres < 14 || merged == 0 || bun == 0 {
+		t.Errorf("%d notes on PostgreSQL are superseded, %d memories merged, %d of Bun faded; want 14, 1 and 1 at least", postgres, merged, bun)
+	}
+	if found, err := p.engine.Doctor(ctx, true, nil); err != nil || len(found) > 0 {
+		t.Errorf("the doctor found %v: %v", found, err)
+	}
+}
+
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	file, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "demo.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	onSQLite := storyOf(t, file)
+
+	t.Run("tells the same story on Postgres", func(t *testing.T) {
+		st, err := postgres.Open(ctx, postgres.Config{URL: pgtest.URL(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if onPostgres := storyOf(t, st); onPostgres != onSQLite {
+			t.Errorf("the stories differ:\n%s\n%s", onSQLite, onPostgres)
+		}
+	})
+}

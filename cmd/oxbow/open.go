@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/engine"
+	"github.com/oxbow-memory/oxbow/llm"
+	"github.com/oxbow-memory/oxbow/llm/offline"
+	"github.com/oxbow-memory/oxbow/llm/openai"
+	"github.com/oxbow-memory/oxbow/store"
+	"github.com/oxbow-memory/oxbow/store/postgres"
+	"github.com/oxbow-memory/oxbow/store/sqlite"
+)
+
+// session is an open database with all that a command needs beside it.
+type session struct {
+	*app
+	conf   settings
+	st     store.Store
+	judge  llm.Judge
+	engine *engine.Engine
+	tenant string
+}
+
+// command gives the RunE of a subcommand that works on the open database.
+func (a *app) command(fn func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
+	return a.heeding(false, fn)
+}
+
+// heeding is command, and says whether DATABASE_URL counts.
+func (a *app) heeding(heed bool, fn func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		conf, err := a.checkedSettings(cmd, heed)
+		if err != nil {
+			return err
+		}
+		judge, err := newJudge(conf)
+		if err != nil {
+			return err
+		}
+		st, err := a.openMigrated(cmd.Context(), conf)
+		if err != nil {
+			return err
+		}
+		s := &session{app: a, conf: conf, st: st, judge: judge, tenant: conf.text("tenant"),
+			engine: engine.New(engine.Config{Store: st, Judge: judge})}
+		return errors.Join(fn(cmd.Context(), s, args), st.Close())
+	}
+}
+
+func (a *app) checkedSettings(cmd *cobra.Command, heed bool) (settings, error) {
+	conf, err := a.settings(cmd, heed)
+	if err != nil {
+		return nil, err
+	}
+	if err := conf.check(); err != nil {
+		return nil, err
+	}
+	if db := conf["db"]; db.origin == "DATABASE_URL" {
+		a.say("using the database of DATABASE_URL: %s", db.masked())
+	}
+	return conf, nil
+}
+
+// newJudge makes the judge that the settings choose; it does no I/O.
+func newJudge(c settings) (llm.Judge, error) {
+	if c.text("judge") == "offline" {
+		return offline.New(), nil
+	}
+	j, err := openai.New(openai.Config{
+		BaseURL: c.text("openai.base_url"), Key: openai.Secret(c.text("openai.key")),
+		Model: c.text("openai.model"), SynthesisModel: c.text("openai.synthesis_model"),
+		Timeout: c.period("openai.timeout"), SynthesisTimeout: c.period("openai.synthesis_timeout"),
+	})
+	if err != nil {
+		return nil, oxbow.WrapError(oxbow.CodeInvalid, err, "the judge openai cannot be used; see openai.* in oxbow config show")
+	}
+	return j, nil
+}
+
+// openStore opens the database without migrating it.
+func openStore(ctx context.Context, conf settings) (store.Store, error) {
+	db := conf.text("db")
+	if isPostgres(db) {
+		st, err := postgres.Open(ctx, postgres.Config{URL: db})
+		if err != nil {
+			return nil, err
+		}
+		return st, nil
+	}
+	st, err := sqlite.Open(ctx, sqlite.Config{Path: db})
+	if err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// openMigrated opens the database and brings it to this program's version,
+// which it says aloud when others may share the database.
+func (a *app) openMigrated(ctx context.Context, conf settings) (store.Store, error) {
+	_, statErr := os.Stat(conf.text("db"))
+	st, err := openStore(ctx, conf)
+	if err != nil {
+		return nil, err
+	}
+	have, want, err := st.SchemaVersion(ctx)
+	if err == nil {
+		err = st.Migrate(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	switch {
+	case have == want:
+	case st.Embedded() && os.IsNotExist(statErr):
+		a.say("made a new database, %s", conf.text("db"))
+	default:
+		a.say("migrated the database from version %d to %d", have, want)
+	}
+	return st, nil
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/worker"
+)
+
+func workCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "work",
+		Short: "Work jobs and keep the schedules until stopped",
+		Long: `Work jobs and keep the schedules until stopped with Ctrl-C or SIGTERM: then running
+jobs finish, or go back to the queue, and the program ends. A second signal ends
+it at once; nothing is lost, for what was running is done again.
+
+DATABASE_URL is heeded. Several workers may share one database.`,
+		Args: noArgs,
+		RunE: a.heeding(true, func(ctx context.Context, s *session, _ []string) error { return s.work(ctx) }),
+	}
+	fs := cmd.Flags()
+	fs.String("write", "", "how many jobs of the queue write run at once (default 8)")
+	fs.String("maintenance", "", "the same of the queue maintenance (default 2)")
+	fs.String("synthesis", "", "the same of the queue synthesis (default 1)")
+	fs.String("stop-within", "", "how long running jobs may finish when stopping (default 4s)")
+	fs.String("log-level", "", "debug, info, warn or error (default info)")
+	return cmd
+}
+
+// stopGrace is added to the time that jobs may finish in: those that did not are
+// cancelled then, and going back takes a moment.
+const stopGrace = 5 * time.Second
+
+func (s *session) work(ctx context.Context) error {
+	log := s.logger(s.conf.level())
+	conf := s.workerConfig()
+	conf.Schedule = true
+	conf.Log = quietRiver(log, s.conf.level())
+	w, err := worker.New(jobs.Deps{Store: s.st, Judge: s.judge, Log: log}, conf)
+	if err != nil {
+		return err
+	}
+	if err := w.Start(ctx); err != nil {
+		return err
+	}
+	log.InfoContext(ctx, "working", slog.String("database", s.st.Describe()), slog.String("judge", s.judge.Name()),
+		slog.Int(jobs.QueueWrite, conf.Write), slog.Int(jobs.QueueMaintenance, conf.Maintenance), slog.Int(jobs.QueueSynthesis, conf.Synthesis))
+	<-ctx.Done()
+	log.InfoContext(ctx, "stopping", slog.String("within", conf.StopWithin.String()))
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), conf.StopWithin+stopGrace)
+	defer cancel()
+	if err := w.Stop(ending); err != nil {
+		return err
+	}
+	log.InfoContext(ctx, "stopped")
+	return nil
+}
+
+// quietRiver leaves out what the queue says of itself every few seconds.
+func quietRiver(log *slog.Logger, level slog.Level) *slog.Logger {
+	if level <= slog.LevelDebug {
+		return log
+	}
+	return slog.New(warnings{log.Handler()})
+}
+
+// warnings hides what is under a warning, and complaints about calls that the
+// queue itself has cancelled because it stops.
+type warnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (h warnings) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && h.Handler.Enabled(ctx, l)
+}
+
+// Handle implements slog.Handler.
+func (h warnings) Handle(ctx context.Context, r slog.Record) error {
+	cancelled := false
+	r.Attrs(func(a slog.Attr) bool {
+		cancelled = cancelled || strings.Contains(a.Value.String(), context.Canceled.Error())
+		return !cancelled
+	})
+	if cancelled {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (h warnings) WithAttrs(as []slog.Attr) slog.Handler { return warnings{h.Handler.WithAttrs(as)} }
+
+// WithGroup implements slog.Handler.
+func (h warnings) WithGroup(name string) slog.Handler { return warnings{h.Handler.WithGroup(name)} }
