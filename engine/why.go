@@ -123,6 +123,9 @@ func (t teller) tell(e oxbow.Event) string {
 	if f, ok := tellers[e.Type]; ok {
 		return f(t, e)
 	}
+	if by(e) != "" && strings.HasPrefix(e.Reason, "an operator ") {
+		return fmt.Sprintf("It was %s%s.", e.Type, by(e))
+	}
 	return fmt.Sprintf("It was %s%s: %s.", e.Type, by(e), e.Reason)
 }
 
@@ -223,7 +226,7 @@ func (t teller) linked(e oxbow.Event) string {
 	if len(parts) == 0 {
 		return "A link was taken away: " + e.Reason + "."
 	}
-	return strings.Join(parts, "; ") + "."
+	return strings.Join(parts, ". ") + "."
 }
 
 func (t teller) replaced(e oxbow.Event, verb string) string {

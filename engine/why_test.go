@@ -43,18 +43,30 @@ func tells(b *bench, id string, want ...string) {
 
 func whyReplaced(b *bench) {
 	b.Say("standup", "tea: green", at(1))
+	b.drain()
 	b.Say("retro", "tea: black", at(24))
+	b.drain()
 	b.drain()
 	tells(b, b.Find("tea: green").ID,
 		"The user said it in conversation standup: “tea: green”; script@1 kept it.",
 		"script@1 rated it 0.7: clearly implied.",
 		"It was superseded by “tea: black” (said 25 April 2026), on the word of script@1: a newer statement replaced it.",
 		"Now it is superseded and is not recalled.")
+	b.Must(b.restore(b.Find("tea: green").ID, engine.Restoration{Replace: true}))
+	tells(b, b.Find("tea: green").ID,
+		"The user said it in conversation standup: “tea: green”; script@1 kept it.",
+		"script@1 rated it 0.7: clearly implied.",
+		"It was superseded by “tea: black” (said 25 April 2026), on the word of script@1: a newer statement replaced it.",
+		"It was restored by an operator.",
+		"It conflicts with “tea: black” (said 25 April 2026).",
+		"Now it is active, confidence 0.70, strength 1.00; unused, it fades on 9 August 2026.")
 }
 
 func whyReplacing(b *bench) {
 	b.Say("standup", "tea: green", at(1))
+	b.drain()
 	b.Say("retro", "tea: black", at(24))
+	b.drain()
 	b.Say("lunch", "tea: again black", at(60))
 	b.drain()
 	tells(b, b.Find("tea: black").ID,
@@ -62,14 +74,7 @@ func whyReplacing(b *bench) {
 		"script@1 rated it 0.7: clearly implied.",
 		"It was confirmed by “tea: again black” (said 27 April 2026), which raises its confidence by 0.1, up to 1.",
 		"It replaced “tea: green” (said 24 April 2026).",
-		"Now it is active, confidence 0.80, strength 0.90; unused, it fades on 5 August 2026.")
-	b.Must(b.restore(b.Find("tea: green").ID, engine.Restoration{Replace: true}))
-	tells(b, b.Find("tea: green").ID,
-		"The user said it in conversation standup: “tea: green”; script@1 kept it.",
-		"script@1 rated it 0.7: clearly implied.",
-		"It was superseded by “tea: black” (said 25 April 2026), on the word of script@1: a newer statement replaced it.",
-		"It was restored by an operator: an operator restored it.",
-		"Now it is active, confidence 0.70, strength 1.00; unused, it fades on 8 August 2026.")
+		"Now it is active, confidence 0.80, strength 0.90; unused, it fades on 4 August 2026.")
 }
 
 func whyMerged(b *bench) {
@@ -100,7 +105,7 @@ func whyOperator(b *bench) {
 	b.Must(err)
 	s, err := b.Engine.Why(b.Ctx, b.tenant(), m.ID)
 	b.Must(err)
-	equal(b, "the end", s.Lines[len(s.Lines)-1].Text, "It was archived by an operator: an operator archived it.")
+	equal(b, "the end", s.Lines[len(s.Lines)-1].Text, "It was archived by an operator.")
 }
 
 func whyConflict(b *bench) {

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
-		if err := flag.Set("rapid.checks", "15"); err != nil {
+		if err := flag.Set("rapid.checks", "10"); err != nil {
 			panic(err)
 		}
 	}

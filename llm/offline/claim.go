@@ -64,7 +64,7 @@ func (c *claim) settled() bool {
 // parse reads a statement said at an instant.
 func parse(s string, said time.Time) *claim {
 	c := &claim{sentence: read(s), said: said}
-	c.dates = dates(c.sentence, said)
+	c.dates = firm(dates(c.sentence, said))
 	c.readMood()
 	c.readMentions()
 	c.readNumbers()
@@ -127,6 +127,9 @@ func (c *claim) hasMay() bool {
 }
 
 var negatives = set("not", "never", "no", "without", "stop", "stopped", "avoid", "none", "neither", "nobody", "nothing")
+
+// denials counts the words of denial.
+func denials(c *claim) int { return negations(c.words) }
 
 func negations(words []word) int {
 	n := 0

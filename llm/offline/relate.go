@@ -55,7 +55,7 @@ type pair struct {
 // rules are asked in order; the first that knows the pair's relation decides.
 // Each compares one sort of typed value.
 var rules = []func(pair) oxbow.Relation{
-	sameFact, sameWords, personalSlot, toolChange, versionChange, dateMove, preferenceFlip, polarity, numberChange, sameUse, phraseChange,
+	sameFact, sameWords, personalSlot, toolChange, versionChange, dateMove, preferenceFlip, polarity, denial, opposite, numberChange, sameUse, phraseChange,
 }
 
 // relate reads the newer statement against the older one.
@@ -85,6 +85,9 @@ func relate(p pair) oxbow.Relation {
 // plan, a guess or a condition replaces nothing, and somebody else's words, or
 // an unclear subject, make a conflict at most.
 func (p pair) allowed(r oxbow.Relation) oxbow.Relation {
+	if scenes(p.n, p.o) {
+		return r // one picture: no owners, and nothing is planned or reported there
+	}
 	owner := sameOwner(p.n, p.o)
 	switch r {
 	case oxbow.Contradicts, oxbow.Replaces:
@@ -141,7 +144,7 @@ func sameWords(p pair) oxbow.Relation {
 	if text.Same(p.newer.Text, p.older.Text) {
 		return oxbow.ConfirmsIt
 	}
-	if len(p.n.stems) < 2 || p.n.neg != p.o.neg || !slices.Equal(p.n.stems, p.o.stems) || !sameValues(p.n, p.o) || p.n.instruct != p.o.instruct {
+	if len(p.n.stems) < 2 || p.n.neg != p.o.neg || turned(p.n, p.o) || denials(p.n) != denials(p.o) || !slices.Equal(p.n.stems, p.o.stems) || !sameValues(p.n, p.o) || p.n.instruct != p.o.instruct {
 		return ""
 	}
 	if len(p.n.gone)+len(p.o.gone)+len(p.n.came)+len(p.o.came) > 0 || likes(p.n) != likes(p.o) {

@@ -28,28 +28,28 @@ func (t *tx) LockScope(ctx context.Context, s oxbow.Scope, now time.Time) (oxbow
 		}
 		found, _, err = t.lockScope(ctx, s)
 	}
-	if err == nil {
-		t.hold(s, held{seq: t.scopes[s].seq, policy: &found.Policy})
-	}
 	return found, err
 }
 
-const lockScope = `SELECT FROM scopes WHERE tenant = $1 AND name = $2 FOR NO KEY UPDATE`
+const lockScope = `SELECT seq FROM scopes WHERE tenant = $1 AND name = $2 FOR NO KEY UPDATE`
 
 // lockScope locks a scope's row and then reads it; it tells whether there was
 // one to lock. Another transaction may make the scope between the two
 // statements, so that it is read is no sign that it is locked.
 func (t *tx) lockScope(ctx context.Context, s oxbow.Scope) (oxbow.ScopeSettings, bool, error) {
 	var found oxbow.ScopeSettings
-	locked := 0
+	var seq int64
 	b := &batch{}
-	b.count("lock the scope", &locked, lockScope, s.Tenant, s.Name)
+	b.rows("lock the scope", func(rows pgx.Rows) error { return rows.Scan(&seq) }, lockScope, s.Tenant, s.Name)
 	b.rows("read the scope", func(rows pgx.Rows) (err error) {
 		found, err = scanScope(rows)
 		return err
 	}, scopeByName, s.Tenant, s.Name)
 	err := t.send(ctx, b, "lock the scope")
-	return found, locked == 1, err
+	if err == nil && seq != 0 {
+		t.hold(s, held{seq: seq, policy: &found.Policy})
+	}
+	return found, seq != 0, err
 }
 
 // Apply implements store.MemoryWriter. It locks the scope before memories, so

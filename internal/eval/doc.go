@@ -1,0 +1,16 @@
+// Package eval measures a judge against labelled examples: one JSON object a
+// line goes in, figures come out. An operator chooses a model with it, and we
+// know by it where the rules stand.
+//
+// Each function reads one form of file and answers with its figures: counts as
+// whole numbers, shares from 0 to 1, and the misses, which a caller may show or
+// drop. A share of nothing is 0. A line that does not parse is an error that
+// names the line; a judge that fails ends the measuring. What the judge is shown
+// stays in the figures it returns: nothing is logged.
+//
+// The files under testdata are the project's own sentences, labelled by hand
+// before the rules were run on them. They are for tests and for oxbow eval.
+//
+// Commands and tests may import this package. It imports the root package, llm,
+// and internal/text.
+package eval
