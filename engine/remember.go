@@ -18,7 +18,7 @@ type Statement struct {
 	Summary    string
 	Slot, Key  string // both or neither; a key alone is one of slot user
 	Kind       oxbow.Kind
-	Importance float64 // 0 to 10; 0 means 5
+	Importance *float64 // 0 to 10; defaults to 5
 	Tags       []string
 	Source     oxbow.Source // defaults to user
 	ExpiresAt  time.Time    // the instant, or zero
@@ -96,11 +96,11 @@ func (e *Engine) memoryOf(s Statement) (oxbow.Memory, error) {
 	m := oxbow.Memory{
 		ID: randomID("memory", s.Scope.String()), Scope: s.Scope, Status: oxbow.Active, Kind: s.Kind, Slot: s.Slot, Key: jobs.CleanKey(s.Key),
 		Content:    jobs.CleanContent(oxbow.Content{Text: body, Summary: s.Summary, Tags: s.Tags}),
-		Importance: s.Importance, Rating: directConfidence(s.Source), Rated: true, Source: s.Source, Pinned: s.Pinned,
+		Importance: 5, Rating: directConfidence(s.Source), Rated: true, Source: s.Source, Pinned: s.Pinned,
 		SaidAt: jobs.Milli(s.SaidAt), ExpiresAt: jobs.Milli(s.ExpiresAt), CreatedAt: now,
 	}
-	if m.Importance == 0 {
-		m.Importance = 5
+	if s.Importance != nil {
+		m.Importance = *s.Importance
 	}
 	if s.ExpiresAt.IsZero() {
 		m.ExpiresAt = time.Time{}

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -30,8 +31,8 @@ func refusesBadStatements(b *bench) {
 		"a kind that is none":     func(s *engine.Statement) { s.Kind = "gossip" },
 		"a slot that is none":     func(s *engine.Statement) { s.Slot = "world" },
 		"a source that is none":   func(s *engine.Statement) { s.Source = "rumour" },
-		"an importance over ten":  func(s *engine.Statement) { s.Importance = 11 },
-		"a negative importance":   func(s *engine.Statement) { s.Importance = -1 },
+		"an importance over ten":  func(s *engine.Statement) { s.Importance = new(11.0) },
+		"a negative importance":   func(s *engine.Statement) { s.Importance = new(-1.0) },
 		"a fact without a key":    func(s *engine.Statement) { s.Kind = oxbow.Fact },
 		"a key of signs":          func(s *engine.Statement) { s.Key = "—" },
 		"a key for another kind":  func(s *engine.Statement) { s.Kind, s.Key = oxbow.Episodic, "k" },
@@ -50,8 +51,8 @@ func refusesBadStatements(b *bench) {
 	equal(b, "the scopes", len(scopes), 0)
 	code(b, "a text of exactly 64 KiB", b.remember(engine.Statement{Text: strings.Repeat("x", 64<<10)}), "")
 	code(b, "a clock that runs ahead a little", b.remember(engine.Statement{Text: "x", SaidAt: lab.Start.Add(23 * time.Hour)}), "")
-	nan := 0.0
-	code(b, "an importance that is no number", b.remember(engine.Statement{Text: "x", Importance: nan / nan}), oxbow.CodeInvalid)
+	noNumber := math.NaN()
+	code(b, "an importance that is no number", b.remember(engine.Statement{Text: "x", Importance: &noNumber}), oxbow.CodeInvalid)
 }
 
 func normalises(b *bench) {

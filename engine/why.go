@@ -40,7 +40,11 @@ func (e *Engine) Why(ctx context.Context, tenant, id string) (Story, error) {
 	if err != nil {
 		return Story{}, err
 	}
-	t := teller{m: m, others: map[string]oxbow.Memory{}}
+	settings, err := e.st.Scope(ctx, m.Scope)
+	if err != nil {
+		return Story{}, err
+	}
+	t := teller{m: m, others: map[string]oxbow.Memory{}, zone: settings.Location()}
 	others, err := e.st.Memories(ctx, tenant, touched(m, events, links))
 	if err != nil {
 		return Story{}, err
@@ -56,10 +60,6 @@ func (e *Engine) Why(ctx context.Context, tenant, id string) (Story, error) {
 	s := Story{Memory: m}
 	for _, ev := range events {
 		s.Lines = append(s.Lines, StoryLine{At: ev.At, Text: t.tell(ev), Event: ev})
-	}
-	settings, err := e.st.Scope(ctx, m.Scope)
-	if err != nil {
-		return Story{}, err
 	}
 	s.Now = t.present(settings, links, e.now())
 	return s, nil
@@ -85,7 +85,10 @@ type teller struct {
 	m      oxbow.Memory
 	others map[string]oxbow.Memory
 	turn   *oxbow.Turn
+	zone   *time.Location // of the scope: days are said in it
 }
+
+func (t teller) day(at time.Time) string { return Day(at.In(t.zone)) }
 
 // named quotes another memory with its id.
 func (t teller) named(id string) string {
@@ -96,7 +99,7 @@ func (t teller) named(id string) string {
 	case o.Status == oxbow.Erased:
 		return Short(id) + " (erased)"
 	}
-	return fmt.Sprintf("%s “%s” (said %s)", Short(id), text.Printable(text.Clip(o.Content.Summary, 90)), Day(o.SaidAt))
+	return fmt.Sprintf("%s “%s” (said %s)", Short(id), text.Printable(text.Clip(o.Content.Summary, 90)), t.day(o.SaidAt))
 }
 
 // Short gives the beginning of an id that people read.
@@ -205,9 +208,9 @@ func (t teller) reinforced(e oxbow.Event) string {
 func (t teller) dated(e oxbow.Event) string {
 	switch {
 	case e.After.ExpiresAt != nil && !e.After.ExpiresAt.IsZero():
-		return fmt.Sprintf("It ends by itself on %s%s.", Day(e.After.ExpiresAt.Add(-time.Second)), by(e))
+		return fmt.Sprintf("It ends by itself on %s%s.", t.day(e.After.ExpiresAt.Add(-time.Second)), by(e))
 	case e.After.ReviewAt != nil:
-		return fmt.Sprintf("It ends with an event that has no date; it is to be reviewed on %s.", Day(e.After.ReviewAt.Time))
+		return fmt.Sprintf("It ends with an event that has no date; it is to be reviewed on %s.", t.day(e.After.ReviewAt.Time))
 	}
 	return "Its date was taken away" + by(e) + "."
 }
@@ -290,7 +293,7 @@ func (t teller) present(s oxbow.ScopeSettings, links []oxbow.Link, now time.Time
 	default:
 		fades := "it never fades"
 		if !t.m.FadesAt.IsZero() {
-			fades = "unused, it fades on " + Day(t.m.FadesAt)
+			fades = "unused, it fades on " + t.day(t.m.FadesAt)
 		}
 		out = append(out, fmt.Sprintf("Now it is active, confidence %.2f, strength %.2f; %s.", t.m.Confidence(), strength, fades))
 	}

@@ -11,8 +11,10 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// passBatch is how many memories a pass changes in one transaction.
-const passBatch = 500
+// passBatch is how many memories a pass changes in one transaction. On SQLite a
+// page that two batches touch is written twice, so batches are large; one takes
+// a few tenths of a second.
+const passBatch = 5000
 
 // pass is what decay, expire and prune have in common: a plan that reads, and
 // changes that are applied batch by batch. plan gives the changes due at the

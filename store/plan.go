@@ -50,6 +50,14 @@ func IDs(changes []oxbow.Change) []string {
 	return slices.Compact(ids)
 }
 
+// NeedsContent tells whether changes take words out of the index, so that the
+// plan has to know them; most passes touch no words.
+func NeedsContent(changes []oxbow.Change) bool {
+	return slices.ContainsFunc(changes, func(c oxbow.Change) bool {
+		return c.New == nil && (c.Content != nil || c.Set.Key != nil || c.Set.ContentID != nil || c.Type == oxbow.ErasedEvent)
+	})
+}
+
 // NewPlan applies the changes, each to what the one before it left, to the
 // locked rows. A change of a memory that is not among them is not_found.
 func NewPlan(b Batch, p oxbow.Policy, rows []oxbow.Memory, changes []oxbow.Change) (*Plan, error) {

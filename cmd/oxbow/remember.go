@@ -58,7 +58,7 @@ func (s *session) remember(ctx context.Context, f rememberFlags, words string) e
 	}
 	w, err := s.engine.Remember(ctx, engine.Statement{
 		Scope: oxbow.Scope{Tenant: s.tenant, Name: f.scope}, Text: words, Slot: f.slot, Key: f.key,
-		Kind: oxbow.Kind(f.kind), Importance: f.importance, Tags: f.tags, Source: oxbow.Source(f.source), ExpiresAt: end,
+		Kind: oxbow.Kind(f.kind), Importance: &f.importance, Tags: f.tags, Source: oxbow.Source(f.source), ExpiresAt: end,
 	})
 	if err != nil {
 		return err

@@ -63,7 +63,11 @@ func (t *tx) Apply(ctx context.Context, b store.Batch, changes []oxbow.Change) (
 	if err != nil {
 		return store.Applied{}, err
 	}
-	rows, err := t.lockMemories(ctx, b.Scope, store.IDs(changes))
+	read := lockedBare
+	if store.NeedsContent(changes) {
+		read = lockedMemories
+	}
+	rows, err := t.lockMemories(ctx, b.Scope, store.IDs(changes), read)
 	if err != nil {
 		return store.Applied{}, err
 	}
@@ -91,12 +95,16 @@ const ofScope = ` WHERE s.tenant = $1 AND ($2 = '' OR s.name = $2) AND m.id = AN
 
 const lockRows = `SELECT m.id FROM memories m JOIN scopes s ON s.seq = m.scope` + ofScope + ` FOR NO KEY UPDATE OF m`
 
-const lockedMemories = selectMemory + ofScope
+const (
+	lockedMemories = selectMemory + ofScope
+	lockedBare     = bareMemory + ofScope
+)
 
 // lockMemories locks rows in the order of their ids and then reads them. Both
 // in one statement would give a row that somebody just edited together with
 // the content that it had before. An empty scope name takes every scope.
-func (t *tx) lockMemories(ctx context.Context, s oxbow.Scope, ids []string) ([]oxbow.Memory, error) {
+// query is one of the two above: with the content or without it.
+func (t *tx) lockMemories(ctx context.Context, s oxbow.Scope, ids []string, query string) ([]oxbow.Memory, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -114,7 +122,7 @@ func (t *tx) lockMemories(ctx context.Context, s oxbow.Scope, ids []string) ([]o
 			out = append(out, m)
 		}
 		return err
-	}, lockedMemories, s.Tenant, s.Name, ids)
+	}, query, s.Tenant, s.Name, ids)
 	return out, t.send(ctx, b, "read memories")
 }
 
@@ -336,7 +344,7 @@ func (t *tx) DropVerdicts(ctx context.Context, s oxbow.Scope, memory string) err
 
 // Use implements store.MemoryWriter.
 func (t *tx) Use(ctx context.Context, tenant string, ids []string, now time.Time) (int, error) {
-	found, err := t.lockMemories(ctx, oxbow.Scope{Tenant: tenant}, store.Sorted(ids))
+	found, err := t.lockMemories(ctx, oxbow.Scope{Tenant: tenant}, store.Sorted(ids), lockedBare)
 	if err != nil {
 		return 0, err
 	}
@@ -389,7 +397,7 @@ func (t *tx) writeUse(ctx context.Context, ms []oxbow.Memory, doing string) erro
 
 // Rederive implements store.MemoryWriter.
 func (t *tx) Rederive(ctx context.Context, s oxbow.Scope, p oxbow.Policy, ids []string) error {
-	found, err := t.lockMemories(ctx, s, store.Sorted(ids))
+	found, err := t.lockMemories(ctx, s, store.Sorted(ids), lockedBare)
 	if err != nil {
 		return err
 	}
@@ -411,7 +419,7 @@ func (t *tx) Erase(ctx context.Context, s oxbow.Scope, ids []string) error {
 	if _, _, err := t.lockScope(ctx, s); err != nil {
 		return err
 	}
-	found, err := t.lockMemories(ctx, s, store.Sorted(ids))
+	found, err := t.lockMemories(ctx, s, store.Sorted(ids), lockedMemories)
 	if err != nil {
 		return err
 	}

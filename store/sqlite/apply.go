@@ -43,7 +43,11 @@ func (t *tx) Apply(ctx context.Context, b store.Batch, changes []oxbow.Change) (
 	if err != nil {
 		return store.Applied{}, err
 	}
-	rows, err := t.lockMemories(ctx, b.Scope, store.IDs(changes))
+	read := lockedBare
+	if store.NeedsContent(changes) {
+		read = lockedMemories
+	}
+	rows, err := t.lockMemories(ctx, b.Scope, store.IDs(changes), read)
 	if err != nil {
 		return store.Applied{}, err
 	}
@@ -65,13 +69,20 @@ func (t *tx) Apply(ctx context.Context, b store.Batch, changes []oxbow.Change) (
 	return plan.Applied, nil
 }
 
-const lockedMemories = selectByID + ` WHERE s.tenant = ? AND s.name = ? AND m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id`
+const ofScope = ` WHERE s.tenant = ? AND s.name = ? AND m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id`
 
-func (t *tx) lockMemories(ctx context.Context, s oxbow.Scope, ids []string) ([]oxbow.Memory, error) {
+const (
+	lockedMemories = selectByID + ofScope
+	lockedBare     = `SELECT` + memoryColumns + `, '{}' FROM memories m CROSS JOIN scopes s ON s.seq = m.scope` + ofScope
+)
+
+// lockMemories reads memories to change them, by one of the two queries above:
+// with their content or without it.
+func (t *tx) lockMemories(ctx context.Context, s oxbow.Scope, ids []string, query string) ([]oxbow.Memory, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return collect(ctx, t.q, "read memories", scanMemory, lockedMemories, s.Tenant, s.Name, jsonList(ids))
+	return collect(ctx, t.q, "read memories", scanMemory, query, s.Tenant, s.Name, jsonList(ids))
 }
 
 const insertContent = `INSERT INTO contents (id, scope, owner, salt, body) VALUES (?, ?, ?, ?, ?)`
@@ -301,7 +312,7 @@ const rederive = `UPDATE memories SET ref_time = ?, half_life = ?, fades_at = ?,
 
 // Rederive implements store.MemoryWriter.
 func (t *tx) Rederive(ctx context.Context, s oxbow.Scope, p oxbow.Policy, ids []string) error {
-	found, err := t.lockMemories(ctx, s, store.Sorted(ids))
+	found, err := t.lockMemories(ctx, s, store.Sorted(ids), lockedBare)
 	if err != nil {
 		return err
 	}
@@ -321,7 +332,7 @@ func (t *tx) Erase(ctx context.Context, s oxbow.Scope, ids []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := t.lockMemories(ctx, s, store.Sorted(ids))
+	found, err := t.lockMemories(ctx, s, store.Sorted(ids), lockedMemories)
 	if err != nil {
 		return err
 	}
