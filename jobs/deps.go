@@ -28,6 +28,10 @@ type Deps struct {
 	// AwayFor is how long a job waits for a judge that does not say when it
 	// will be back. Defaults to a minute.
 	AwayFor time.Duration
+	// PassBatch is how many memories a pass changes in one transaction. A page
+	// that two batches touch is written twice, so batches are large; one of
+	// 5000 takes a few tenths of a second. Defaults to 5000.
+	PassBatch int
 	// Unguarded leaves out ledger, fence and transactional completion. It
 	// exists for the negative control of the crash test. Defaults to false.
 	Unguarded bool
@@ -45,6 +49,13 @@ func (d Deps) now() time.Time {
 		return Milli(d.Clock())
 	}
 	return Milli(time.Now())
+}
+
+func (d Deps) passBatch() int {
+	if d.PassBatch <= 0 {
+		return 5000
+	}
+	return d.PassBatch
 }
 
 // Milli cuts an instant to what both databases keep: UTC, whole milliseconds.

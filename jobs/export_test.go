@@ -45,6 +45,3 @@ func doAs[T river.JobArgs](ctx context.Context, row *rivertype.JobRow, w river.W
 	defer cancel()
 	return w.Work(ctx, job)
 }
-
-// PassBatch is how many memories a pass changes in one transaction.
-const PassBatch = passBatch

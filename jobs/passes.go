@@ -11,11 +11,6 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// passBatch is how many memories a pass changes in one transaction. On SQLite a
-// page that two batches touch is written twice, so batches are large; one takes
-// a few tenths of a second.
-const passBatch = 5000
-
 // pass is what decay, expire and prune have in common: a plan that reads, and
 // changes that are applied batch by batch. plan gives the changes due at the
 // instant after a cursor, and the cursor after them, "" when there are no more.
@@ -67,7 +62,7 @@ func (d Deps) runPass(ctx context.Context, row *rivertype.JobRow, args PassArgs,
 		return d.orComplete(ctx, row, err)
 	}
 	for {
-		changes, cursor, err := p.plan(ctx, d.Store, s, Milli(args.Now), run.Cursor, passBatch)
+		changes, cursor, err := p.plan(ctx, d.Store, s, Milli(args.Now), run.Cursor, d.passBatch())
 		if err != nil {
 			return err
 		}

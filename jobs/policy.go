@@ -51,14 +51,14 @@ func (w *policyWorker) rederive(ctx context.Context, job *river.Job[ApplyPolicy]
 		if s.Version > job.Args.Version { // a newer run does it all again
 			return w.endRun(ctx, job.JobRow, run, false)
 		}
-		ms, err := w.Store.AllMemories(ctx, a.scope(), run.Cursor, passBatch)
+		ms, err := w.Store.AllMemories(ctx, a.scope(), run.Cursor, w.passBatch())
 		if err != nil {
 			return err
 		}
 		if run, err = w.rederiveBatch(ctx, job.JobRow, run, s, ms); err != nil {
 			return err
 		}
-		if len(ms) < passBatch {
+		if len(ms) < w.passBatch() {
 			return w.endRun(ctx, job.JobRow, run, false)
 		}
 	}

@@ -71,7 +71,7 @@ func (d Deps) PlanPass(ctx context.Context, name string, args PassArgs) (changes
 	}
 	cursor := ""
 	for {
-		more, next, err := p.plan(ctx, d.Store, s, Milli(args.Now), cursor, passBatch)
+		more, next, err := p.plan(ctx, d.Store, s, Milli(args.Now), cursor, d.passBatch())
 		if err != nil {
 			return nil, false, err
 		}

@@ -26,6 +26,16 @@ func Changed(counts map[string]int) int {
 	return counts[string(oxbow.ArchivedEvent)] + counts[string(oxbow.CompressedTo)] + counts[string(oxbow.SupersededBy)]
 }
 
+// CountsItself tells whether runs of a name keep the counts of their events:
+// passes do, because the brake adds them up.
+func CountsItself(name string) bool {
+	switch name {
+	case "decay", "expire", "prune", "synthesize":
+		return true
+	}
+	return false
+}
+
 // TurnWords is the content of a turn as it is stored.
 type TurnWords struct {
 	User      string       `json:"user,omitempty"`

@@ -33,7 +33,7 @@ func runListCommand(a *app) *cobra.Command {
 				}
 			}
 			f.Tenant, f.Status = s.tenant, oxbow.RunStatus(status)
-			runs, err := s.st.ListRuns(ctx, f)
+			runs, err := s.engine.Runs(ctx, f)
 			if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func tallied(r oxbow.Run) string {
 	if r.Note != "" {
 		parts = append(parts, r.Note)
 	}
-	if len(parts) == 0 && r.Status == oxbow.RunDone && r.Name != "write" { // a write's run counts what its turn made
+	if len(parts) == 0 && r.Status == oxbow.RunDone {
 		return "nothing to change"
 	}
 	return strings.Join(parts, ", ")

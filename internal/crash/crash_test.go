@@ -117,6 +117,7 @@ func TestKilledWorkersWithoutGuards(t *testing.T) {
 	heavy(t, func(t *testing.T, p place) {
 		st := p.opened(t)
 		s := newSiege(t, p, order{Do: "work", Seed: crashSeed, Unguarded: true, After: 0.1})
+		s.all = true
 		must(t, ingest(t.Context(), st, turns))
 		s.underFire(st)
 		found := readAll(t, st).doubled()

@@ -72,9 +72,10 @@ type siege struct {
 	order order
 	r     *rand.Rand
 	mu    sync.Mutex
-	kills atomic.Int64 // by this process
-	falls atomic.Int64 // by their own hand
-	until time.Duration
+	kills atomic.Int64  // by this process
+	falls atomic.Int64  // by their own hand
+	until time.Duration // how long a child lives at most
+	all   bool          // every child may fall by its own hand
 }
 
 func newSiege(t *testing.T, p place, o order) *siege {
@@ -106,13 +107,13 @@ func (s *siege) life() time.Duration {
 	return 200*time.Millisecond + time.Duration(s.r.Int64N(int64(s.until)))
 }
 
-// next gives the order of the next child. Every second one does not fall by its
-// own hand, so that on any machine there are some of both.
+// next gives the order of the next child. Unless all are to fall, every second
+// one does not by its own hand, so that on any machine there are some of both.
 func (s *siege) next() order {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.order
-	if o.Seed%2 == 1 {
+	if o.Seed%2 == 1 && !s.all {
 		o.Before, o.After = 0, 0
 	}
 	return o

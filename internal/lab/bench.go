@@ -186,7 +186,7 @@ func (b *Bench) Links(id string) []oxbow.Link {
 // Deps gives what a job gets when the bench works it: the bench's store with
 // the fence open and completion without a running job.
 func (b *Bench) Deps() jobs.Deps {
-	return jobs.Deps{Store: direct{b.DB, b}, Judge: b.Judge, Clock: b.Clock.Now}
+	return jobs.Deps{Store: direct{b.DB, b}, Judge: b.Judge, Clock: b.Clock.Now, PassBatch: 500}
 }
 
 // Enqueue puts jobs in the queue.
