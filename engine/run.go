@@ -131,7 +131,7 @@ func (e *Engine) judgeAgain(ctx context.Context, o Order, s oxbow.Scope) (string
 			var next []river.InsertManyParams
 			for _, m := range ms {
 				a := about(run)
-				a.Now, a.Again = m.SaidAt, run.ID
+				a.Now, a.Again, a.Asked = m.SaidAt, run.ID, o.Memory != ""
 				next = append(next, insert(jobs.NewContradiction(a, m)))
 			}
 			return tx.Enqueue(ctx, next)

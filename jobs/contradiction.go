@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -63,7 +64,7 @@ func (w *contradictionWorker) judge(ctx context.Context, job *river.Job[Contradi
 	if !ok {
 		return w.complete(ctx, job.JobRow, nothing)
 	}
-	judged, refused, err := w.verdicts(ctx, m, a.Again != "" || a.ContentVersion > 1)
+	judged, refused, err := w.verdicts(ctx, m, a.ContentVersion > 1 || a.Again != "" && a.Trigger == "operator")
 	if err != nil {
 		return err
 	}
@@ -254,7 +255,7 @@ func (w *contradictionWorker) apply(ctx context.Context, tx store.Tx, a aboutMem
 		return err
 	}
 	b := w.batch(a.About)
-	if n := retires(changes); n > s.Policy.MaxRetired && a.Again == "" {
+	if n := retires(changes); n > s.Policy.MaxRetired && !a.Asked {
 		return w.refuse(ctx, tx, b, m, "it would retire "+itoa(n)+" memories and the limit is "+itoa(s.Policy.MaxRetired)+
 			"; look at them and run: oxbow job run contradiction --memory "+m.ID)
 	}
@@ -269,8 +270,45 @@ func (w *contradictionWorker) apply(ctx context.Context, tx store.Tx, a aboutMem
 			return err
 		}
 	}
-	_, err = tx.Apply(ctx, b, sign(changes, "judge", w.Judge.Name()))
-	return err
+	done, err := tx.Apply(ctx, b, sign(changes, "judge", w.Judge.Name()))
+	if err != nil {
+		return err
+	}
+	return w.judgeRaised(ctx, tx, a, done.Events)
+}
+
+// raised begins the mark of a judging that follows from another one.
+const raised = "raised:"
+
+// judgeRaised has memories that came back judged once more: while they were
+// replaced, nobody compared them with what was said after that. What these
+// judgings raise is left at that, so that a judge that changes its mind cannot
+// keep the queue busy for ever.
+func (w *contradictionWorker) judgeRaised(ctx context.Context, tx store.Tx, a aboutMemory, events []oxbow.Event) error {
+	if strings.HasPrefix(a.Again, raised) {
+		return nil
+	}
+	var ids []string
+	for _, e := range events {
+		if e.Type == oxbow.Restored {
+			ids = append(ids, e.Memory)
+		}
+	}
+	back, err := tx.Memories(ctx, a.Tenant, store.Sorted(ids))
+	if err != nil {
+		return err
+	}
+	var next []river.InsertManyParams
+	for _, m := range back {
+		if m.Status != oxbow.Active {
+			continue
+		}
+		again := a.About
+		again.Now, again.Asked = m.SaidAt, false
+		again.Again = raised + oxbow.NewID(a.Again, a.Memory, itoa(a.ContentVersion))
+		next = append(next, river.InsertManyParams{Args: NewContradiction(again, m)})
+	}
+	return tx.Enqueue(ctx, next)
 }
 
 // refuse keeps in the log that the gate refused something; nothing changes.

@@ -23,6 +23,7 @@ func TestContradiction(t *testing.T) {
 		story{"lets a confirmation count once a day, from the user, in another conversation", confirms},
 		story{"compresses an equal restatement", equalRestatement},
 		story{"judges again what was edited, and forgets the old verdict", editedAgain},
+		story{"judges what comes back against what was said while it was replaced", broughtBack},
 		story{"has no effect when its memory was put away meanwhile", putAwayMeanwhile},
 		story{"gives up on a judge that never parses, and leaves everything as it was", neverParses},
 		story{"asks nothing across scopes", acrossScopes},
@@ -218,6 +219,23 @@ func editedAgain(b *lab.Bench) {
 	if ls := b.Links(a.ID); len(ls) > 0 {
 		b.Errorf("the links are %v", ls)
 	}
+	b.Clean()
+}
+
+func broughtBack(b *lab.Bench) {
+	first := b.Remember(lab.Statement{Text: "tea: green", SaidAt: at(1)})
+	b.Drain()
+	again := b.Remember(lab.Statement{Text: "tea: green", SaidAt: at(3)})
+	b.Drain()
+	last := b.Remember(lab.Statement{Text: "tea: oolong", SaidAt: at(4)})
+	b.Drain()
+	equal(b, "the restatement, before", b.Get(again.ID).Status, oxbow.Compressed)
+	late := b.Remember(lab.Statement{Text: "tea: black", SaidAt: at(2)})
+	b.Drain()
+	equal(b, "the first", b.Get(first.ID).ReplacedBy, late.ID)
+	equal(b, "the late one", b.Get(late.ID).ReplacedBy, again.ID)
+	equal(b, "the restatement", b.Get(again.ID).ReplacedBy, last.ID)
+	equal(b, "the last", b.Get(last.ID).Status, oxbow.Active)
 	b.Clean()
 }
 

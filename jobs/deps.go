@@ -71,6 +71,9 @@ type About struct {
 	// Again marks work that an operator asked for once more: it is part of the
 	// ledger key.
 	Again string `json:"again,omitempty"`
+	// Asked says that an operator asked for just this memory, so that the limit
+	// on what one write may retire does not hold.
+	Asked bool `json:"asked,omitempty"`
 }
 
 func (a About) scope() oxbow.Scope { return oxbow.Scope{Tenant: a.Tenant, Name: a.Scope} }

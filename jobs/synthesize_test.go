@@ -148,8 +148,9 @@ func TestSynthesize(t *testing.T) {
 func mergesByTheRules(b *lab.Bench) {
 	texts := []string{"short names, says Ada", "short names in Go", "short names always"}
 	var ms []oxbow.Memory
+	importance := []float64{10, 9, 8}
 	for i, text := range texts {
-		ms = append(ms, b.Remember(lab.Statement{Text: text, SaidAt: at(24 * i), Importance: []float64{10, 9, 8}[i],
+		ms = append(ms, b.Remember(lab.Statement{Text: text, SaidAt: at(24 * i), Importance: &importance[i],
 			Tags: []string{"style", fmt.Sprint("tag", i)}, Source: []oxbow.Source{oxbow.FromUser, oxbow.FromAssistant, oxbow.FromTool}[i]}))
 	}
 	b.Remember(lab.Statement{Text: "lunch at noon", SaidAt: at(1)})

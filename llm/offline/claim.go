@@ -100,7 +100,7 @@ var markerPhrases = []string{"now", "no longer", "any more", "anymore", "from no
 func (c *claim) readMood() {
 	c.asked = strings.HasSuffix(c.norm, " ? ") || c.starts(askStarts...)
 	c.conditional = c.has(conditionPhrases...)
-	c.planned = c.has(planPhrases...)
+	c.planned = c.has(planPhrases...) && !(c.has("stopped going to", "quit going to", "gave up going to") || goingSomewhere.MatchString(c.norm) && !c.has(otherPlans...))
 	if c.has("will") && len(c.dates) > 0 || c.has("is going to be", "are going to be") {
 		c.planned = c.has("thinking of", "considering", "might", "could", "planning to", "plan to", "want to")
 	}
@@ -112,6 +112,12 @@ func (c *claim) readMood() {
 		c.has("please always", "please never", "please do not", "i want you to", "from now on")
 	c.neg = negations(c.words)%2 == 1
 }
+
+// goingSomewhere is going to a place, which is no plan.
+var goingSomewhere = regexp.MustCompile(` (?:likes?|loves?|enjoys?|keeps?|started|stopped|hates?|avoids?) going to `)
+
+// otherPlans are the plan phrases but "going to".
+var otherPlans = slices.DeleteFunc(slices.Clone(planPhrases), func(s string) bool { return s == "going to" })
 
 // boundedYear is a year that bounds a statement in the past: in 2019, until 2020.
 var boundedYear = regexp.MustCompile(` (in|until|till|from|during) (19|20)\d\d `)
@@ -235,9 +241,32 @@ func (c *claim) readOwners() {
 			c.owners[w.low] = true
 		}
 	}
+	c.readKin()
 	if c.has("his", "her", "their", "my brother", "my friend", "my wife", "my husband", "my sister", "my partner", "the other team") {
 		c.owners["somebody else"] = true
 		c.person = true
+	}
+}
+
+// kin are the people whom one has; what is said of them is not said of oneself.
+var kin = set("brother", "sister", "mother", "father", "mum", "mom", "dad", "wife", "husband", "partner", "girlfriend", "boyfriend", "fiancé", "fiancée", "son", "daughter", "cousin", "uncle", "aunt", "niece", "nephew", "friend", "flatmate", "roommate",
+	"grandmother", "grandfather", "grandma", "grandpa", "parents", "children", "kids", "neighbour", "neighbor", "landlord", "landlady", "dog", "cat", "baby", "in-laws", "team", "colleague", "coworker", "teammate")
+
+// ownWords before 's are our own world, or a time.
+var ownWords = set("user", "users", "today", "yesterday", "tomorrow", "week", "month", "year", "team", "project", "company", "it", "everyone", "one", "day", "let")
+
+// readKin finds whom else a statement is about: the user's sister, my landlord,
+// the office's phone.
+func (c *claim) readKin() {
+	for i, w := range c.words {
+		next := c.lowAt(i + 1)
+		switch before := c.lowAt(i - 1); {
+		case (before == "'s" && c.lowAt(i-2) == "user" || before == "my") && kin[w.low] && w.low != "team":
+			c.owners[w.low] = true
+			c.person = true
+		case next == "'s" && i > 0 && !ownWords[w.low] && !c.isName(i) && !kin[w.low] && (before == "the" || before == "our") && !c.inMention(i):
+			c.owners[w.low] = true
+		}
 	}
 }
 

@@ -75,7 +75,10 @@ func personal(s string) map[string]string {
 	for _, f := range facts(s) {
 		out[f.key] = f.value
 	}
-	if m := movedTo.FindStringSubmatch(s); m != nil && notTool(m[1]) && home.MatchString(s) {
+	if m := aboutUser.FindStringSubmatch(s); m != nil {
+		out[map[bool]string{true: "employer", false: "location"}[strings.HasPrefix(m[1], "work")]] = m[2]
+	}
+	if m := movedTo.FindStringSubmatch(s); m != nil && notTool(m[1]) && (home.MatchString(s) || !departments[strings.ToLower(m[1])]) {
 		out["location"] = m[1]
 	}
 	if m := joined.FindStringSubmatch(s); m != nil {
@@ -85,8 +88,12 @@ func personal(s string) map[string]string {
 }
 
 var (
-	movedTo = regexp.MustCompile(`\b(?:I|I've|I have) (?:just |finally )?moved (?:house )?(?:from \p{Lu}\p{L}+ )?to (\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?)`)
+	movedTo = regexp.MustCompile(`(?:\b(?:I|I've|I have)|^(?:The )?[Uu]ser(?: has)?) (?:just |finally |recently )?moved (?:house )?(?:from \p{Lu}\p{L}+ )?to (\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?)`)
+	// aboutUser reads a stored statement in the third person.
+	aboutUser = regexp.MustCompile(`^(?:The )?[Uu]ser (?:now |currently |still )?(lives in|is based in|works at|works for|is employed at) (\p{Lu}[\p{L}\d&'-]+(?: \p{Lu}[\p{L}\d&'-]+)?)`)
+	// departments are where one moves without moving house.
+	departments = set("marketing", "sales", "engineering", "support", "finance", "design", "platform", "data", "operations", "product", "legal", "hr", "security", "qa", "research", "consulting", "management", "devops", "infrastructure", "it", "accounting", "team")
 	// home are the words that make of a move a move of house.
 	home   = regexp.MustCompile(`(?i)\b(for good|permanently|flat|apartment|house|home|city|country|living)\b`)
-	joined = regexp.MustCompile(`\bI (?:just |have |now )?(?:joined|started (?:a new job )?at) (\p{Lu}[\p{L}\d&'-]+)`)
+	joined = regexp.MustCompile(`(?:\bI|^(?:The )?[Uu]ser) (?:just |have |now )?(?:joined|started (?:a new job )?at) (\p{Lu}[\p{L}\d&'-]+)`)
 )

@@ -55,7 +55,7 @@ type pair struct {
 // rules are asked in order; the first that knows the pair's relation decides.
 // Each compares one sort of typed value.
 var rules = []func(pair) oxbow.Relation{
-	sameFact, sameWords, personalSlot, toolChange, versionChange, dateMove, preferenceFlip, polarity, denial, opposite, numberChange, sameUse, phraseChange,
+	sameFact, sameWords, personalSlot, toolChange, versionChange, dateMove, preferenceFlip, polarity, denial, opposite, onlyValues, valueChange, numberChange, sameUse, phraseChange, excludes, left,
 }
 
 // relate reads the newer statement against the older one.
@@ -69,6 +69,9 @@ func relate(p pair) oxbow.Relation {
 	// The one who was waited for acts in the newer statement and is named in
 	// the older one; the guard against other subjects would be wrong here.
 	if r := arrival(p); r != "" {
+		return r
+	}
+	if r := newHolder(p); r != "" {
 		return r
 	}
 	for _, rule := range rules {
@@ -191,7 +194,7 @@ func personalSlot(p pair) oxbow.Relation {
 // toolChange retires what says that a tool is in use once a newer statement
 // says that it was given up, or that a rival has its place.
 func toolChange(p pair) oxbow.Relation {
-	if !subset(p.n.facets, p.o.facets) {
+	if !subset(p.n.facets, p.o.facets) || len(p.o.facets) > 0 && p.n.has("production", "prod", "live") {
 		return ""
 	}
 	r := p.toolChange()

@@ -67,7 +67,7 @@ func denial(p pair) oxbow.Relation {
 	denied := content0(n)
 	scene := scenes(n, o)
 	least := 2
-	if ended && nd || scene {
+	if ended && nd || scene || slices.Equal(denied, content0(o)) && len(o.words) <= 8 {
 		least = 1
 	}
 	if len(denied) < least || len(n.dates) > 0 && !sameValues(n, o) || !coveredBy(denied, content0(o), scene) || !subset(o.facets, n.facets) && !scene {
