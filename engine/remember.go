@@ -57,6 +57,7 @@ func (e *Engine) Remember(ctx context.Context, s Statement) (Written, error) {
 	}
 	run := e.newRun(s.Scope, "write", "write")
 	run.About = m.SaidAt
+	written := Written{Run: run.ID}
 	err = e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
 		settings, err := e.openScope(ctx, tx, s.Scope)
 		if err != nil {
@@ -69,13 +70,24 @@ func (e *Engine) Remember(ctx context.Context, s Statement) (Written, error) {
 		if err != nil {
 			return err
 		}
+		written.Memory = replayed(m, done.Events, settings.Policy)
 		return tx.Enqueue(ctx, jobs.FollowUps(about(run), jobs.Created([]oxbow.Memory{m}, done)))
 	})
 	if err != nil {
 		return Written{}, err
 	}
-	m, err = e.st.Memory(ctx, s.Scope.Tenant, m.ID)
-	return Written{Memory: m, Run: run.ID}, err
+	return written, nil
+}
+
+// replayed gives a new memory as its events left it, which is how it is stored.
+func replayed(m oxbow.Memory, events []oxbow.Event, p oxbow.Policy) oxbow.Memory {
+	for _, e := range events {
+		if e.Memory == m.ID {
+			m = e.After.Apply(m)
+			m.Version = e.Version
+		}
+	}
+	return p.Derive(m)
 }
 
 func (e *Engine) memoryOf(s Statement) (oxbow.Memory, error) {

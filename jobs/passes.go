@@ -118,7 +118,7 @@ func allowance(ctx context.Context, r store.PassReader, s oxbow.ScopeSettings, n
 	if maxShare <= 0 {
 		maxShare = s.Policy.MaxShare
 	}
-	changed, err := r.PassChanges(ctx, s.Scope, now.Add(-24*time.Hour))
+	changed, err := r.PassChanges(ctx, s.Scope, now.Add(-24*time.Hour), now)
 	return oxbow.Brake(s.Memories, changed, maxShare), err
 }
 

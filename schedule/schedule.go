@@ -108,6 +108,13 @@ func advance(ctx context.Context, tx store.Tx, d store.Schedule, now time.Time) 
 	if err != nil {
 		return nil, err
 	}
+	if d.LastAt.After(now) { // a clock was set back; what it ran too early is in the ledger
+		d.LastAt = time.Time{}
+		if d.NextAt, err = Next(d.Spec, s.Location(), now); err != nil {
+			return nil, err
+		}
+		return nil, tx.PutSchedule(ctx, d)
+	}
 	slots, next, err := dueSlots(d, s.Location(), now)
 	if err != nil {
 		return nil, err

@@ -127,6 +127,26 @@ func TestTick(t *testing.T) {
 		})
 	})
 
+	t.Run("goes on from now when the clock was set back, and runs no slot twice", func(t *testing.T) {
+		alone(t, func(b *lab.Bench) {
+			tick(b, lab.Start.Add(7*lab.Day)) // a week ahead
+			ahead := len(slots(b))
+			if n := tick(b, utc("2026-05-01T13:00")); n != 0 {
+				b.Errorf("%d slots in the tick that moves the schedules back", n)
+			}
+			if d := scheduled(b, "expire"); !d.NextAt.Equal(utc("2026-05-01T14:00")) || !d.LastAt.IsZero() {
+				b.Errorf("the schedule stands at %s, next %s", d.LastAt, d.NextAt)
+			}
+			if n := tick(b, utc("2026-05-02T01:00")); n != 3 { // decay, prune, expire
+				b.Errorf("%d slots at three in the night, want 3", n)
+			}
+			tick(b, lab.Start.Add(7*lab.Day))
+			if got := slots(b); len(got) != ahead+3 {
+				b.Errorf("what ran ahead ran again: %v", got)
+			}
+		})
+	})
+
 	t.Run("runs every slot that was missed when the schedule says all", func(t *testing.T) {
 		alone(t, func(b *lab.Bench) {
 			d := scheduled(b, "decay")

@@ -203,7 +203,8 @@ type ScopeReader interface {
 	// the tenant's.
 	ListSchedules(ctx context.Context, s oxbow.Scope) ([]Schedule, error)
 	// DueSchedules gives the schedules of every tenant that are due at now and
-	// not paused, the longest due first.
+	// not paused, the longest due first; and those whose last slot lies after
+	// now, because a clock was set back.
 	DueSchedules(ctx context.Context, now time.Time, limit int) ([]Schedule, error)
 }
 
@@ -233,8 +234,8 @@ type PassReader interface {
 	// are live at now, the most recently said first.
 	ClusterCandidates(ctx context.Context, s oxbow.Scope, now time.Time, limit int) ([]oxbow.Memory, error)
 	// PassChanges counts the changes that passes (not expire) made in a scope
-	// about instants after since.
-	PassChanges(ctx context.Context, s oxbow.Scope, since time.Time) (int, error)
+	// about instants after since, up to until.
+	PassChanges(ctx context.Context, s oxbow.Scope, since, until time.Time) (int, error)
 	// AllMemories gives every memory of a scope, in any status.
 	AllMemories(ctx context.Context, s oxbow.Scope, after string, limit int) ([]oxbow.Memory, error)
 }

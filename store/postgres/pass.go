@@ -64,16 +64,16 @@ func (r reader) ClusterCandidates(ctx context.Context, s oxbow.Scope, now time.T
 
 const passChanges = `
 	SELECT coalesce(sum(changed), 0) FROM runs
-	WHERE scope = $1 AND name IN ('decay', 'prune', 'synthesize') AND about > $2`
+	WHERE scope = $1 AND name IN ('decay', 'prune', 'synthesize') AND about > $2 AND about <= $3`
 
 // PassChanges implements store.PassReader.
-func (r reader) PassChanges(ctx context.Context, s oxbow.Scope, since time.Time) (int, error) {
+func (r reader) PassChanges(ctx context.Context, s oxbow.Scope, since, until time.Time) (int, error) {
 	seq, err := r.scopeSeq(ctx, s)
 	if err != nil {
 		return 0, err
 	}
 	var n int
-	err = r.q.QueryRow(ctx, passChanges, seq, ts(since)).Scan(&n)
+	err = r.q.QueryRow(ctx, passChanges, seq, ts(since), ts(until)).Scan(&n)
 	return n, translate(err, "count what passes changed")
 }
 

@@ -38,6 +38,10 @@ import (
 // schema holds every table, River's too.
 const schema = "oxbow"
 
+// notifyEvery is the shortest time between two signals to the workers of a
+// queue.
+const notifyEvery = 10 * time.Millisecond
+
 // connectTimeout bounds one try to connect, when the URL does not say.
 const connectTimeout = 10 * time.Second
 
@@ -88,9 +92,11 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	s := &Store{reader: reader{q: pool}, pool: pool}
 	// River tells workers of an insert at most once per FetchCooldown; a job
-	// that falls into the gap would wait for the next poll.
+	// that falls into the gap waits for the next poll. Shorter is dearer here: a
+	// transaction that notifies holds a lock of the whole server until its
+	// commit is on the disk, and a worker fetches no more often anyway.
 	s.river, err = river.NewClient(riverpgxv5.New(pool),
-		&river.Config{Logger: quiet(), Schema: schema, FetchCooldown: river.FetchCooldownMin})
+		&river.Config{Logger: quiet(), Schema: schema, FetchCooldown: notifyEvery})
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("make the queue's client: %w", err)

@@ -64,16 +64,16 @@ func (r reader) ClusterCandidates(ctx context.Context, s oxbow.Scope, now time.T
 
 const passChanges = `
 	SELECT coalesce(sum(changed), 0) FROM runs
-	WHERE scope = ? AND name IN ('decay', 'prune', 'synthesize') AND about > ?`
+	WHERE scope = ? AND name IN ('decay', 'prune', 'synthesize') AND about > ? AND about <= ?`
 
 // PassChanges implements store.PassReader.
-func (r reader) PassChanges(ctx context.Context, s oxbow.Scope, since time.Time) (int, error) {
+func (r reader) PassChanges(ctx context.Context, s oxbow.Scope, since, until time.Time) (int, error) {
 	seq, err := r.scopeSeq(ctx, s)
 	if err != nil {
 		return 0, err
 	}
 	var n int
-	err = r.q.row(ctx, passChanges, seq, since.UnixMilli()).Scan(&n)
+	err = r.q.row(ctx, passChanges, seq, since.UnixMilli(), until.UnixMilli()).Scan(&n)
 	return n, translate(err, "count what passes changed")
 }
 

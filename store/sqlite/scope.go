@@ -132,7 +132,7 @@ func (r reader) ListSchedules(ctx context.Context, s oxbow.Scope) ([]store.Sched
 	return collect(ctx, r.q, "list schedules", scanSchedule, listSchedules, s.Tenant, s.Name, s.Name)
 }
 
-const dueSchedules = selectSchedule + ` WHERE d.paused = 0 AND d.next_at <= ? ORDER BY d.next_at, s.seq, d.name LIMIT ?`
+const dueSchedules = selectSchedule + ` WHERE d.paused = 0 AND (d.next_at <= ?1 OR d.last_at > ?1) ORDER BY d.next_at, s.seq, d.name LIMIT ?2`
 
 // DueSchedules implements store.ScopeReader.
 func (r reader) DueSchedules(ctx context.Context, now time.Time, limit int) ([]store.Schedule, error) {

@@ -126,11 +126,12 @@ func testPasses(t *testing.T, s store.Store) {
 		run("synthesize", start, map[string]int{"compressed": 20, "created": 7})
 		run("expire", start, map[string]int{"expired": 1000})
 		run("write", start, map[string]int{"superseded": 1000})
+		run("decay", start.Add(time.Millisecond), map[string]int{"archived": 5000}) // by a clock that ran ahead
 		for since, want := range map[time.Time]int{start.Add(-day): 37, start.Add(-day - time.Millisecond): 137, start: 0} {
-			if got := must(f.s.PassChanges(f.ctx, f.scope, since))(f); got != want {
+			if got := must(f.s.PassChanges(f.ctx, f.scope, since, start))(f); got != want {
 				t.Errorf("passes changed %d since %v, want %d", got, since, want)
 			}
 		}
-		f.wantSame(must(f.s.PassChanges(f.ctx, f.other(), start.Add(-9*day)))(f), 0)
+		f.wantSame(must(f.s.PassChanges(f.ctx, f.other(), start.Add(-9*day), start))(f), 0)
 	})
 }
