@@ -30,13 +30,14 @@ func (Contradiction) InsertOpts() river.InsertOpts {
 }
 
 // Candidates are read by BM25 with b near 0, because memories are short, and
-// words that stand in thousands of memories find nothing worth judging.
+// words that stand in hundreds of memories find nothing worth judging: reading
+// their postings would make the job grow with the scope.
 const (
 	candidatePage = 10
 	maxPages      = 10
 	searchK1      = 1.2
 	searchB       = 0.1
-	maxPostings   = 2000
+	maxPostings   = 500
 )
 
 // judgedStatuses are those whose memories can still matter to a verdict.

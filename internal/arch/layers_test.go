@@ -84,7 +84,6 @@ var outside = map[string][]string{
 	"github.com/sashabaranov": {"llm/openai"},
 	"github.com/robfig/":      {"schedule"},
 	"github.com/spf13/":       {"cmd/oxbow"},
-	"github.com/knadh/":       {"cmd/oxbow"},
 	"golang.org/x/term":       {"cmd/oxbow"},
 
 	"github.com/riverqueue/river/riverdriver/riverpgxv5":  {"store/postgres", "migrations", "bench"},
