@@ -36,6 +36,15 @@ func Hashes(terms []text.Term) []int64 {
 	return out
 }
 
+// Looks gives how many of the best scored texts are looked up, first and then:
+// most searches find enough memories of the right status among a few, and to
+// look up a row costs many times what it costs to score a posting.
+func Looks(q SearchQuery) [2]int { return [2]int{4 * (q.Offset + q.Limit), unboundedPostings} }
+
+// Enough tells whether what a look found is the answer. all says that it left
+// nothing out.
+func Enough(q SearchQuery, found int, all bool) bool { return found >= q.Limit || found > 0 && all }
+
 // unboundedPostings stands for no bound where SQL wants a number.
 const unboundedPostings = 1 << 40
 

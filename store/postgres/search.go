@@ -18,15 +18,18 @@ const countPostings = `
 const scopeTerms = `SELECT seq, memories, terms FROM scopes WHERE tenant = $1 AND name = $2`
 
 // scores sums BM25 over the postings; each weight is a term with its idf.
-// Rounding makes the order independent of the order in which a database adds.
+// Rounding makes the order independent of the order in which a database adds. cut is the
+// score under which nothing is looked up; none means that nothing is left out.
 const scores = `
-	SELECT m.id, hit.score FROM (
-		SELECT t.memory AS memory,
-			round(sum(w.idf * t.tf * ($1::float8 + 1) / (t.tf + $1::float8 * (1 - $2::float8 + $2::float8 * t.length / $3::float8)))::numeric, 9)::float8 AS score
+	WITH hits (memory, score) AS MATERIALIZED (
+		SELECT t.memory,
+			round(sum(w.idf * t.tf * ($1::float8 + 1) / (t.tf + $1::float8 * (1 - $2::float8 + $2::float8 * t.length / $3::float8)))::numeric, 9)::float8
 		FROM unnest($4::bigint[], $5::float8[]) w (term, idf) JOIN memory_terms t ON t.scope = $6 AND t.term = w.term
-		GROUP BY t.memory) hit
-	JOIN memories m ON m.seq = hit.memory
-	WHERE m.status = ANY($7) AND m.id <> $8
+		GROUP BY t.memory),
+	cut (score) AS MATERIALIZED (SELECT score FROM hits ORDER BY score DESC LIMIT 1 OFFSET $11)
+	SELECT m.id, hit.score, (SELECT score FROM cut) IS NULL
+	FROM hits hit JOIN memories m ON m.seq = hit.memory
+	WHERE hit.score >= coalesce((SELECT score FROM cut), 0) AND m.status = ANY($7) AND m.id <> $8
 	ORDER BY hit.score DESC, m.id LIMIT $9 OFFSET $10`
 
 // Search implements store.Searcher.
@@ -58,11 +61,19 @@ func (r reader) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 	for i, w := range weights {
 		ids[i], idfs[i] = w.Term, w.IDF
 	}
-	return collect(ctx, r.q, "search", func(rows pgx.Rows) (store.Hit, error) {
-		var h store.Hit
-		err := rows.Scan(&h.ID, &h.Score)
-		return h, err
-	}, scores, q.K1, q.B, avg, ids, idfs, seq, texts(q.Statuses), q.Exclude, q.Limit, q.Offset)
+	var hits []store.Hit
+	for _, best := range store.Looks(q) {
+		all := false
+		hits, err = collect(ctx, r.q, "search", func(rows pgx.Rows) (store.Hit, error) {
+			var h store.Hit
+			err := rows.Scan(&h.ID, &h.Score, &all)
+			return h, err
+		}, scores, q.K1, q.B, avg, ids, idfs, seq, texts(q.Statuses), q.Exclude, q.Limit, q.Offset, best)
+		if err != nil || store.Enough(q, len(hits), all) {
+			return hits, err
+		}
+	}
+	return hits, nil
 }
 
 // resolvers find up to two ids with a prefix; the range keeps to the index.

@@ -17,17 +17,19 @@ const scopeTerms = `SELECT seq, memories, terms FROM scopes WHERE tenant = ? AND
 
 // scores sums BM25 over the postings; each weight is [term, idf], read once and
 // first: left to itself the planner walks every posting of the scope. Rounding
-// makes the order independent of the order in which a database adds.
+// makes the order independent of the order in which a database adds. cut is the
+// score under which nothing is looked up; none means that nothing is left out.
 const scores = `
 	WITH weights (term, idf) AS MATERIALIZED (
-		SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?4))
-	SELECT m.id, hit.score FROM (
-		SELECT t.memory AS memory,
-			round(sum(w.idf * t.tf * (?1 + 1) / (t.tf + ?1 * (1 - ?2 + ?2 * t.length / ?3))), 9) AS score
+		SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?4)),
+	hits (memory, score) AS MATERIALIZED (
+		SELECT t.memory, round(sum(w.idf * t.tf * (?1 + 1) / (t.tf + ?1 * (1 - ?2 + ?2 * t.length / ?3))), 9)
 		FROM weights w CROSS JOIN memory_terms t ON t.scope = ?5 AND t.term = w.term
-		GROUP BY t.memory) hit
-	CROSS JOIN memories m ON m.seq = hit.memory
-	WHERE m.status IN (SELECT value FROM json_each(?6)) AND m.id <> ?7
+		GROUP BY t.memory),
+	cut (score) AS MATERIALIZED (SELECT score FROM hits ORDER BY score DESC LIMIT 1 OFFSET ?10)
+	SELECT m.id, hit.score, (SELECT score FROM cut) IS NULL
+	FROM hits hit CROSS JOIN memories m ON m.seq = hit.memory
+	WHERE hit.score >= coalesce((SELECT score FROM cut), 0) AND m.status IN (SELECT value FROM json_each(?6)) AND m.id <> ?7
 	ORDER BY hit.score DESC, m.id LIMIT ?8 OFFSET ?9`
 
 // Search implements store.Searcher.
@@ -55,11 +57,19 @@ func (r reader) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 		return nil, nil
 	}
 	avg := max(1, float64(total)/max(1, float64(n)))
-	return collect(ctx, r.q, "search", func(rows *sql.Rows) (store.Hit, error) {
-		var h store.Hit
-		err := rows.Scan(&h.ID, &h.Score)
-		return h, err
-	}, scores, q.K1, q.B, avg, store.JSON(weights), seq, jsonList(q.Statuses), q.Exclude, q.Limit, q.Offset)
+	var hits []store.Hit
+	for _, best := range store.Looks(q) {
+		all := false
+		hits, err = collect(ctx, r.q, "search", func(rows *sql.Rows) (store.Hit, error) {
+			var h store.Hit
+			err := rows.Scan(&h.ID, &h.Score, &all)
+			return h, err
+		}, scores, q.K1, q.B, avg, store.JSON(weights), seq, jsonList(q.Statuses), q.Exclude, q.Limit, q.Offset, best)
+		if err != nil || store.Enough(q, len(hits), all) {
+			return hits, err
+		}
+	}
+	return hits, nil
 }
 
 // resolvers find up to two ids with a prefix; the range keeps to the index.
