@@ -222,9 +222,11 @@ type Schedule struct {
 // PassReader gives passes their candidates. Every method pages by id: it gives
 // ids greater than after, ascending.
 type PassReader interface {
-	// Faded gives active, unpinned memories whose FadesAt is at or before now.
+	// Faded gives active, unpinned memories whose FadesAt is at or before now,
+	// and of each only the id, status and content version.
 	Faded(ctx context.Context, s oxbow.Scope, now time.Time, after string, limit int) ([]oxbow.Memory, error)
-	// PastExpiry gives active memories whose ExpiresAt is at or before now.
+	// PastExpiry gives active memories whose ExpiresAt is at or before now, in
+	// the same way.
 	PastExpiry(ctx context.Context, s oxbow.Scope, now time.Time, after string, limit int) ([]oxbow.Memory, error)
 	// Slots counts the active memories of a scope by slot; "" is free ones.
 	Slots(ctx context.Context, s oxbow.Scope) (map[string]int, error)

@@ -63,6 +63,13 @@ func (t *tx) Apply(ctx context.Context, b store.Batch, changes []oxbow.Change) (
 	if err != nil {
 		return store.Applied{}, err
 	}
+	if r, ok := store.NewRetirement(changes); ok {
+		seq, err := t.scopeSeq(ctx, b.Scope)
+		if err != nil {
+			return store.Applied{}, err
+		}
+		return t.retire(ctx, b, seq, r)
+	}
 	read := lockedBare
 	if store.NeedsContent(changes) {
 		read = lockedMemories

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
@@ -10,20 +11,37 @@ import (
 // bareMemory leaves the content out, for passes that do not look at it.
 const bareMemory = `SELECT` + memoryColumns + `, '{}' FROM memories m JOIN scopes s ON s.seq = m.scope`
 
-const faded = bareMemory + `
+// candidate is all of a memory that a pass needs to retire it.
+const candidate = `SELECT m.id, m.status, m.content_version FROM memories m`
+
+func scanCandidate(rows *sql.Rows) (oxbow.Memory, error) {
+	var m oxbow.Memory
+	err := rows.Scan(&m.ID, &m.Status, &m.ContentVersion)
+	return m, err
+}
+
+const faded = candidate + `
 	WHERE m.scope = ? AND m.status = 'active' AND m.fades_at IS NOT NULL AND m.fades_at <= ? AND m.id > ? ORDER BY m.id LIMIT ?`
 
 // Faded implements store.PassReader.
 func (r reader) Faded(ctx context.Context, s oxbow.Scope, now time.Time, after string, limit int) ([]oxbow.Memory, error) {
-	return r.pass(ctx, s, faded, now.UnixMilli(), after, limit)
+	return r.candidates(ctx, s, faded, now.UnixMilli(), after, limit)
 }
 
-const pastExpiry = bareMemory + `
+const pastExpiry = candidate + `
 	WHERE m.scope = ? AND m.status = 'active' AND m.expires_at IS NOT NULL AND m.expires_at <= ? AND m.id > ? ORDER BY m.id LIMIT ?`
 
 // PastExpiry implements store.PassReader.
 func (r reader) PastExpiry(ctx context.Context, s oxbow.Scope, now time.Time, after string, limit int) ([]oxbow.Memory, error) {
-	return r.pass(ctx, s, pastExpiry, now.UnixMilli(), after, limit)
+	return r.candidates(ctx, s, pastExpiry, now.UnixMilli(), after, limit)
+}
+
+func (r reader) candidates(ctx context.Context, s oxbow.Scope, query string, args ...any) ([]oxbow.Memory, error) {
+	seq, err := r.scopeSeq(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return collect(ctx, r.q, "read candidates", scanCandidate, query, append([]any{seq}, args...)...)
 }
 
 func (r reader) pass(ctx context.Context, s oxbow.Scope, query string, args ...any) ([]oxbow.Memory, error) {

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -138,6 +139,49 @@ func testApply(t *testing.T, s store.Store) {
 		if m := f.get("a"); m.Status != oxbow.Active || m.Version != 1 {
 			t.Fatalf("a stranger changed it: %s", show(m))
 		}
+	})
+
+	t.Run("retires many at once, and leaves alone what was touched since it was read", func(t *testing.T) {
+		f := setup(t, s)
+		var changes []oxbow.Change
+		var names []string
+		for i := range 40 {
+			name := fmt.Sprintf("m%02d", i)
+			names = append(names, name)
+			f.create(f.memory(name))
+		}
+		f.apply(f.change(oxbow.Edited, "m01", edits("other words")))
+		f.apply(f.change(oxbow.SupersededBy, "m02", func(c *oxbow.Change) { c.Set.ReplacedBy = ptr(f.id("m03")) }))
+		f.apply(f.change(oxbow.PinnedEvent, "m04", func(c *oxbow.Change) { c.Set.Pinned = ptr(true) }))
+		late := start.Add(9999 * day)
+		for _, name := range names {
+			changes = append(changes, f.change(oxbow.ArchivedEvent, name, guarded(oxbow.Active, 1), func(c *oxbow.Change) { c.Guard.FadedBy = late }))
+		}
+		done := f.apply(changes...)
+		if len(done.Events) != 37 || len(done.Stale) != 3 {
+			t.Fatalf("%d were archived and %d are stale, want 37 and 3", len(done.Events), len(done.Stale))
+		}
+		for i, e := range done.Events {
+			if e.Seq == 0 || i > 0 && e.Seq != done.Events[i-1].Seq+1 || *e.Before.Status != oxbow.Active || *e.After.Status != oxbow.Archived {
+				t.Fatalf("event %d is %s", i, show(e))
+			}
+		}
+		f.wantSame(must(f.s.EventsOf(f.ctx, f.scope.Tenant, []string{done.Events[5].Memory}))(f)[1], done.Events[5])
+		Replay(t, f.s, f.scope.Tenant, f.ids(names...)...)
+		again := f.apply(changes...)
+		f.wantSame(len(again.Stale), 40)
+		f.wantSame(len(again.Events), 0)
+	})
+
+	t.Run("expires many at once, whether or not they fade", func(t *testing.T) {
+		f := setup(t, s)
+		var changes []oxbow.Change
+		for i := range 40 {
+			name := fmt.Sprintf("m%02d", i)
+			f.create(f.memory(name, func(m *oxbow.Memory) { m.Pinned = true }))
+			changes = append(changes, f.change(oxbow.ExpiredEvent, name, guarded(oxbow.Active, 1)))
+		}
+		f.wantSame(len(f.apply(changes...).Events), 40)
 	})
 
 	t.Run("adds links and takes them away with their events", func(t *testing.T) {
