@@ -47,7 +47,9 @@ func directConfidence(s oxbow.Source) float64 {
 // differ, and zones are mixed up, but a year ahead is a mistake.
 const maxAhead = 24 * time.Hour
 
-// Remember stores a statement at once and enqueues the jobs that judge it.
+// Remember stores a statement at once and enqueues the jobs that judge it. What
+// reads like an order to the agent, and comes from anybody but the user, is stored
+// in quarantine, unpinned, and judged when an operator releases it.
 // Errors: invalid for a text that is empty or over 64 KiB, for a kind, slot,
 // source or date that does not exist.
 func (e *Engine) Remember(ctx context.Context, s Statement) (Written, error) {
@@ -117,7 +119,8 @@ func (e *Engine) memoryOf(s Statement) (oxbow.Memory, error) {
 	if s.ExpiresAt.IsZero() {
 		m.ExpiresAt = time.Time{}
 	}
-	return withAddress(m, s, now)
+	m, err = withAddress(m, s, now)
+	return jobs.Screen(m), err
 }
 
 // withAddress checks what only makes sense together.

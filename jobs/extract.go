@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -83,7 +84,7 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t 
 		return err
 	}
 	a := aboutTurn(t, job.Args.Again)
-	kept, refused := gateDrafts(t, found.Drafts, w.Judge.Name(), w.now())
+	kept, refused := gateDrafts(t, found.Drafts, w.now())
 	key := "extract:" + t.ID + ":" + job.Args.Again
 	return w.stepIn(ctx, t.Scope, job.JobRow, key, a.Run, func(ctx context.Context, tx store.Tx, s oxbow.ScopeSettings) error {
 		if fresh, err := tx.Turn(ctx, t.Scope.Tenant, t.ID); err != nil || fresh.State != oxbow.TurnWaiting {
@@ -93,14 +94,14 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t 
 		if err != nil {
 			return err
 		}
-		if err := tx.PutRun(ctx, w.writeRun(a, map[string]int{"refused": refused})); err != nil {
+		if err := tx.PutRun(ctx, w.writeRun(a, map[string]int{"refused": refused, "quarantined": quarantined(kept)})); err != nil {
 			return err
 		}
 		done, err := Put(ctx, tx, w.batch(a), s, kept, "judge", w.Judge.Name())
 		if err != nil {
 			return err
 		}
-		t.State, t.Memories, t.Judge, t.Run, t.Reason = oxbow.TurnExtracted, len(kept), w.Judge.Name(), a.Run, ""
+		t.State, t.Memories, t.Judge, t.Run, t.Reason = oxbow.TurnExtracted, len(kept), w.Judge.Name(), a.Run, takenAway(kept, refused)
 		if len(kept) == 0 {
 			t.Reason = nothingKept(found, refused)
 		}
@@ -139,6 +140,29 @@ func unknown(ctx context.Context, r store.MemoryReader, tenant string, ms []oxbo
 		}
 	}
 	return out, nil
+}
+
+// quarantined counts the memories that are kept out of sight.
+func quarantined(ms []oxbow.Memory) int {
+	n := 0
+	for _, m := range ms {
+		if m.Status == oxbow.Quarantined {
+			n++
+		}
+	}
+	return n
+}
+
+// takenAway says what the gate took away from a turn of which something was kept.
+func takenAway(kept []oxbow.Memory, refused int) string {
+	var parts []string
+	if refused > 0 {
+		parts = append(parts, itoa(refused)+" of the judge's proposals refused")
+	}
+	if n := quarantined(kept); n > 0 {
+		parts = append(parts, itoa(n)+" in quarantine: reads like an order to the agent")
+	}
+	return strings.Join(parts, ", ")
 }
 
 func nothingKept(found llm.Extraction, refused int) string {
@@ -209,7 +233,7 @@ func (d Deps) PlanExtract(ctx context.Context, s oxbow.Scope, since time.Time) (
 			if err != nil {
 				return nil, err
 			}
-			kept, _ := gateDrafts(t, found.Drafts, d.Judge.Name(), d.now())
+			kept, _ := gateDrafts(t, found.Drafts, d.now())
 			if kept, err = unknown(ctx, d.Store, s.Tenant, kept); err != nil {
 				return nil, err
 			}

@@ -211,7 +211,7 @@ func Put(ctx context.Context, tx store.Tx, b store.Batch, s oxbow.ScopeSettings,
 		}
 		for i := range changes {
 			if changes[i].New != nil && changes[i].Reason == "" {
-				changes[i].Reason = "it was said"
+				changes[i].Reason = entering(*changes[i].New)
 			}
 		}
 		for i := range sign(changes, actor, judge) {
@@ -226,6 +226,18 @@ func Put(ctx context.Context, tx store.Tx, b store.Batch, s oxbow.ScopeSettings,
 		all.Events = append(all.Events, done.Events...)
 	}
 	return all, nil
+}
+
+// entering says why a new memory is stored as it is.
+func entering(m oxbow.Memory) string {
+	if m.Status != oxbow.Quarantined {
+		return "it was said"
+	}
+	why := Instruction(screened(m), m.Source)
+	if why == "" {
+		why = "it rests on an order to the agent"
+	}
+	return "quarantined, for no user said it and " + why
 }
 
 // latest gives the later of two instants.

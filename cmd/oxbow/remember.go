@@ -25,6 +25,9 @@ func rememberCommand(a *app) *cobra.Command {
 		Long: `Write a memory down at once, have its jobs judge it, and print what they decided:
 what it replaces, confirms or conflicts with, and when it ends.
 
+What another source than the user says is kept in quarantine when it reads like an
+order to the agent: not judged and not recalled until oxbow memory release.
+
 Without --scope it belongs to the scope "user". With --key it is a fact, the one
 value of its address: a newer one replaces the older one.`,
 		Example: `  oxbow remember "I prefer short function names" --kind preference
@@ -93,6 +96,9 @@ func (p *printer) decision(did string, d engine.Decision) {
 		if m.Status == oxbow.Compressed {
 			status = "compressed into " + short(*d.ReplacedBy) + ", which says the same"
 		}
+	}
+	if m.Status == oxbow.Quarantined {
+		status += ": no user said it, and it reads like an order to the agent; if it is none: oxbow memory release " + engine.Short(m.ID)
 	}
 	p.pair("status", status)
 	if m.Key != "" {
