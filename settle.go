@@ -40,8 +40,8 @@ type standing struct {
 //     anybody's verdict; a stored verdict that decides the pair goes before that;
 //   - an equal restatement is compressed into the active one that it repeats
 //     (or takes its place, when it is more trusted or pinned);
-//   - a confirmation counts when a user said it, in another conversation, and
-//     at most once a day.
+//   - a confirmation counts when a user said it, in another turn and another
+//     conversation, and at most once a day.
 //
 // Archived, expired, erased and synthesised-away members keep their status, and
 // what they retired stays retired. Settling twice changes nothing.
@@ -220,7 +220,7 @@ func (f *fold) merge(n, m *standing) {
 
 // confirm counts n as a confirmation of m, if it counts.
 func (f *fold) confirm(n, m *standing) {
-	if n.m.Source != FromUser {
+	if n.m.Source != FromUser || n.m.Turn != "" && n.m.Turn == m.m.Turn {
 		return
 	}
 	if c := n.m.Conversation; c != "" {

@@ -4,7 +4,7 @@
 // starts here: open a store, choose a judge, make an Engine, and call Remember
 // or Ingest; a worker (package worker) does the rest in the background.
 //
-//	e := engine.New(engine.Config{Store: st, Judge: offline.New()})
+//	e := engine.New(engine.Config{Store: st, Judge: offline.New(), ReadDate: offline.ReadDate})
 //	m, err := e.Remember(ctx, engine.Statement{Scope: scope, Text: "We use MySQL"})
 //
 // Every method names its tenant, times come from Config.Clock, and errors carry
@@ -32,6 +32,8 @@ type Config struct {
 	Judge llm.Judge
 	// Clock gives the present. Defaults to time.Now.
 	Clock func() time.Time
+	// ReadDate reads dates by rules; see jobs.Deps. Defaults to nil.
+	ReadDate jobs.DateReader
 	// Actor names who asks, in the audit log. Defaults to "operator".
 	Actor string
 }
@@ -50,7 +52,7 @@ func New(cfg Config) *Engine {
 		cfg.Actor = "operator"
 	}
 	return &Engine{st: cfg.Store, judge: cfg.Judge, actor: cfg.Actor,
-		deps: jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Clock: cfg.Clock}}
+		deps: jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Clock: cfg.Clock, ReadDate: cfg.ReadDate}}
 }
 
 // Store gives the store, for what only reads.

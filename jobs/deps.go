@@ -28,6 +28,9 @@ type Deps struct {
 	// AwayFor is how long a job waits for a judge that does not say when it
 	// will be back. Defaults to a minute.
 	AwayFor time.Duration
+	// ReadDate reads the day that a phrase names by rules; the gate holds a
+	// judge's dates against it. Defaults to nil: a judge's dates stand alone.
+	ReadDate DateReader
 	// PassBatch is how many memories a pass changes in one transaction. A page
 	// that two batches touch is written twice, so batches are large; one of
 	// 5000 takes a few tenths of a second. Defaults to 5000.
@@ -36,6 +39,10 @@ type Deps struct {
 	// exists for the negative control of the crash test. Defaults to false.
 	Unguarded bool
 }
+
+// DateReader gives the day, at midnight in a zone, that a phrase names when it is
+// said at an instant, and whether it names one.
+type DateReader func(phrase string, saidAt time.Time, zone *time.Location) (day time.Time, found bool)
 
 // Now gives the processing time.
 func (d Deps) Now() time.Time { return d.now() }

@@ -15,7 +15,8 @@ import (
 // Expiry finds out whether a memory ends by itself: a date becomes expires_at,
 // the end of that day in the scope's zone; something that ends with an event
 // gets a review date. Dates are read against the day it was said, however late
-// it was imported.
+// it was imported. The judge's day is taken only when the words that it names
+// stand in the memory or its turn, and the code reads no other day in them.
 type Expiry struct{ aboutMemory }
 
 // Kind names the job.
@@ -57,8 +58,12 @@ func (w *expiryWorker) date(ctx context.Context, job *river.Job[Expiry]) error {
 	if err != nil && !errors.Is(err, llm.ErrUnparsable) {
 		return err
 	}
-	expires, review, refused := gateExpiry(m, e, s)
-	if expires.IsZero() && review.IsZero() && !refused {
+	t, err := w.turnOf(ctx, m, e)
+	if err != nil {
+		return err
+	}
+	expires, review, why := gateExpiry(m, t, e, s, w.ReadDate)
+	if expires.IsZero() && review.IsZero() && why == "" {
 		return w.commit(ctx, job.JobRow, a.key("expiry"), a.Run, nothing)
 	}
 	return w.commit(ctx, job.JobRow, a.key("expiry"), a.Run, func(ctx context.Context, tx store.Tx) error {
@@ -66,12 +71,25 @@ func (w *expiryWorker) date(ctx context.Context, job *river.Job[Expiry]) error {
 		if err != nil || !ok || !m.ExpiresAt.IsZero() {
 			return err
 		}
-		if refused {
-			return w.refuse(ctx, tx, w.batch(a.About), m, "the date found does not lie after the statement")
+		if why != "" {
+			return w.refuse(ctx, tx, w.batch(a.About), m, why)
 		}
 		_, err = tx.Apply(ctx, w.batch(a.About), sign([]oxbow.Change{dated(m, expires, review)}, "judge", w.Judge.Name()))
 		return err
 	})
+}
+
+// turnOf gives the turn in which the words of a date may stand, an empty one when
+// it is not asked for or is gone.
+func (d Deps) turnOf(ctx context.Context, m oxbow.Memory, e llm.Expiry) (oxbow.Turn, error) {
+	if d.ReadDate == nil || e.Date.IsZero() || m.Turn == "" {
+		return oxbow.Turn{}, nil
+	}
+	t, err := d.Store.Turn(ctx, m.Scope.Tenant, m.Turn)
+	if oxbow.CodeOf(err) == oxbow.CodeNotFound {
+		return oxbow.Turn{}, nil
+	}
+	return t, err
 }
 
 // dated gives the change that a date makes.

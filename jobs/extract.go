@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -85,7 +86,12 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t 
 	}
 	a := aboutTurn(t, job.Args.Again)
 	kept, refused := gateDrafts(t, found.Drafts, w.now())
-	key := "extract:" + t.ID + ":" + job.Args.Again
+	if kept, err = w.unsaid(ctx, t, kept); err != nil {
+		return err
+	}
+	// The run before is part of the key: a turn that was opened again may meet a
+	// job that was waiting already and knows nothing of the second reading.
+	key := "extract:" + t.ID + ":" + t.Run
 	return w.stepIn(ctx, t.Scope, job.JobRow, key, a.Run, func(ctx context.Context, tx store.Tx, s oxbow.ScopeSettings) error {
 		if fresh, err := tx.Turn(ctx, t.Scope.Tenant, t.ID); err != nil || fresh.State != oxbow.TurnWaiting {
 			return err
@@ -115,31 +121,8 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t 
 // aboutTurn is what the jobs that follow from a turn are about: the instant at
 // which it was said.
 func aboutTurn(t oxbow.Turn, again string) About {
-	return About{Tenant: t.Scope.Tenant, Scope: t.Scope.Name, Run: oxbow.NewID("run", t.ID, again),
+	return About{Tenant: t.Scope.Tenant, Scope: t.Scope.Name, Run: oxbow.NewID("run", t.ID, cmp.Or(again, t.Run)),
 		Now: Milli(t.At), Trigger: "write", Again: again}
-}
-
-// unknown leaves out memories that an earlier reading of the turn made.
-func unknown(ctx context.Context, r store.MemoryReader, tenant string, ms []oxbow.Memory) ([]oxbow.Memory, error) {
-	ids := make([]string, len(ms))
-	for i, m := range ms {
-		ids[i] = m.ID
-	}
-	have, err := r.Memories(ctx, tenant, ids)
-	if err != nil {
-		return nil, err
-	}
-	known := map[string]bool{}
-	for _, m := range have {
-		known[m.ID] = true
-	}
-	var out []oxbow.Memory
-	for _, m := range ms {
-		if !known[m.ID] {
-			out = append(out, m)
-		}
-	}
-	return out, nil
 }
 
 // quarantined counts the memories that are kept out of sight.
@@ -234,7 +217,7 @@ func (d Deps) PlanExtract(ctx context.Context, s oxbow.Scope, since time.Time) (
 				return nil, err
 			}
 			kept, _ := gateDrafts(t, found.Drafts, d.now())
-			if kept, err = unknown(ctx, d.Store, s.Tenant, kept); err != nil {
+			if kept, err = d.unsaid(ctx, t, kept); err != nil {
 				return nil, err
 			}
 			for _, m := range kept {

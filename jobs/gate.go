@@ -67,76 +67,7 @@ func gateDraft(t oxbow.Turn, d llm.Draft, now time.Time) (oxbow.Memory, bool) {
 		m.Kind = oxbow.Semantic
 	}
 	m.ID = oxbow.NewID("memory", t.Scope.Tenant, t.Scope.Name, t.ID, m.Slot, m.Key, m.Content.Text)
-	m = Screen(m)
-	if m.Status == oxbow.Active && restsOnOrder(t, m) {
-		m.Status = oxbow.Quarantined
-	}
-	return m, true
-}
-
-// Screen puts a new memory into quarantine when it reads like an order to the
-// agent that no user gave. Nothing else about a memory can keep it from being
-// stored; an operator who looks at it releases it.
-func Screen(m oxbow.Memory) oxbow.Memory {
-	if m.Status == oxbow.Active && Instruction(screened(m), m.Source) != "" {
-		m.Status, m.Pinned = oxbow.Quarantined, false
-	}
-	return m
-}
-
-// screened is all that an agent would be shown of a memory.
-func screened(m oxbow.Memory) string {
-	return strings.Join(append([]string{m.Content.Text, m.Content.Summary}, m.Content.Tags...), "\n")
-}
-
-// restsOnOrder tells whether the sentence of a quote is an order that the memory
-// only retells, or whether a memory that reads like an order, and rests on a few
-// harmless words of the user's, says what another part of the turn orders.
-func restsOnOrder(t oxbow.Turn, m oxbow.Memory) bool {
-	whole := partOf(t, m.Quote.Part)
-	if Instruction(sentenceAround(whole, m.Quote.Start, m.Quote.End), m.Source) != "" {
-		return true
-	}
-	if m.Source != oxbow.FromUser || Instruction(m.Content.Text, oxbow.FromImport) == "" {
-		return false
-	}
-	if Instruction(sentenceAround(whole, m.Quote.Start, m.Quote.End), oxbow.FromImport) != "" {
-		return false // the user's own order
-	}
-	others := []string{t.Assistant}
-	for _, p := range t.Parts {
-		others = append(others, p.Text)
-	}
-	return Instruction(strings.Join(others, "\n"), oxbow.FromImport) != ""
-}
-
-// partOf gives the part of a turn that a quote names.
-func partOf(t oxbow.Turn, name string) string {
-	switch name {
-	case "user":
-		return t.User
-	case "assistant":
-		return t.Assistant
-	}
-	for i, p := range t.Parts {
-		if name == "parts/"+itoa(i) {
-			return p.Text
-		}
-	}
-	return ""
-}
-
-// sentenceAround gives bytes [from, to) of a text, widened to the ends of the
-// sentences or lines in which they stand.
-func sentenceAround(s string, from, to int) string {
-	if to > len(s) || from > to {
-		return ""
-	}
-	from = strings.LastIndexAny(s[:from], ".!?\n") + 1
-	if end := strings.IndexAny(s[to:], ".!?\n"); end >= 0 {
-		return strings.TrimSpace(s[from : to+end+1])
-	}
-	return strings.TrimSpace(s[from:])
+	return screenQuoted(t, Screen(m)), true
 }
 
 // locate finds a quote in the part of the turn where it stands.
@@ -216,19 +147,45 @@ func gateRelations(m oxbow.Memory, offered map[string]oxbow.Memory, rs []llm.Rel
 }
 
 // gateExpiry gives the instant at which a memory ends, or the one at which it is
-// to be reviewed. A date must lie after the statement and not too far off.
-func gateExpiry(m oxbow.Memory, e llm.Expiry, s oxbow.ScopeSettings) (expires, review time.Time, refused bool) {
-	if !e.Date.IsZero() {
-		end := endOfDay(e.Date, s.Location())
-		if end.After(m.SaidAt) && end.Before(m.SaidAt.Add(furthestExpiry)) {
-			return end, time.Time{}, false
+// to be reviewed, or why the judge's answer is refused. A date must lie after the
+// statement and not too far off, and the rules of the code, when they read a day
+// in the words that the judge names, must read the same.
+func gateExpiry(m oxbow.Memory, turn oxbow.Turn, e llm.Expiry, s oxbow.ScopeSettings, read DateReader) (expires, review time.Time, why string) {
+	if e.Date.IsZero() {
+		if e.Event {
+			review = m.SaidAt.Add(time.Duration(s.Policy.ReviewAfterDays * float64(24*time.Hour)))
 		}
-		return time.Time{}, time.Time{}, true
+		return time.Time{}, Milli(review), ""
 	}
-	if e.Event {
-		review = m.SaidAt.Add(time.Duration(s.Policy.ReviewAfterDays * float64(24*time.Hour)))
+	end := endOfDay(e.Date, s.Location())
+	if !end.After(m.SaidAt) || !end.Before(m.SaidAt.Add(furthestExpiry)) {
+		return time.Time{}, time.Time{}, "the date found does not lie after the statement, or too far off"
 	}
-	return time.Time{}, Milli(review), false
+	if read == nil {
+		return end, time.Time{}, ""
+	}
+	if !standsIn(e.Phrase, m, turn) {
+		return time.Time{}, time.Time{}, "the words said to name the day stand neither in the memory nor in its turn"
+	}
+	if day, ok := read(e.Phrase, m.SaidAt, s.Location()); ok && !endOfDay(day, s.Location()).Equal(end) {
+		return time.Time{}, time.Time{}, "the words that name the day name another one"
+	}
+	return end, time.Time{}, ""
+}
+
+// standsIn tells whether a phrase stands in a memory's text or in its turn,
+// whatever the case and the white space.
+func standsIn(phrase string, m oxbow.Memory, t oxbow.Turn) bool {
+	fold := func(s string) string { return strings.Join(strings.Fields(strings.ToLower(text.Normalise(s))), " ") }
+	phrase = strings.Trim(fold(phrase), `"'“”‘’.,;:!?… `)
+	if phrase == "" {
+		return false
+	}
+	whole := []string{m.Content.Text, t.User, t.Assistant}
+	for _, p := range t.Parts {
+		whole = append(whole, p.Text)
+	}
+	return slices.ContainsFunc(whole, func(s string) bool { return strings.Contains(fold(s), phrase) })
 }
 
 // endOfDay gives the first instant after a day in a zone.

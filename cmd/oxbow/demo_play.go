@@ -10,6 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow/engine"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/llm"
+	"github.com/oxbow-memory/oxbow/llm/offline"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/worker"
 )
@@ -33,8 +34,8 @@ const demoWorker = 8
 func newPlayer(st store.Store, judge llm.Judge, tenant string, start time.Time, out io.Writer) (*player, error) {
 	p := &player{st: st, tenant: tenant, now: start, out: out}
 	clock := func() time.Time { return p.now }
-	p.engine = engine.New(engine.Config{Store: st, Judge: judge, Clock: clock})
-	w, err := worker.New(jobs.Deps{Store: st, Judge: judge, Clock: clock},
+	p.engine = engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate, Clock: clock})
+	w, err := worker.New(jobs.Deps{Store: st, Judge: judge, ReadDate: offline.ReadDate, Clock: clock},
 		worker.Config{Write: demoWorker, Maintenance: demoWorker, FetchCooldown: time.Millisecond, PollEvery: 5 * time.Millisecond})
 	p.worker = w
 	return p, err

@@ -48,7 +48,7 @@ func (a *app) heeding(heed bool, fn func(ctx context.Context, s *session, args [
 			return err
 		}
 		s := &session{app: a, conf: conf, st: st, judge: judge, tenant: conf.text("tenant"),
-			engine: engine.New(engine.Config{Store: st, Judge: judge})}
+			engine: engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate})}
 		return errors.Join(fn(cmd.Context(), s, args), st.Close())
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/llm/offline"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
@@ -42,7 +43,7 @@ func (s *session) work(ctx context.Context) error {
 	conf := s.workerConfig()
 	conf.Schedule = true
 	conf.Log = quietRiver(log, s.conf.level())
-	w, err := worker.New(jobs.Deps{Store: s.st, Judge: s.judge, Log: log}, conf)
+	w, err := worker.New(jobs.Deps{Store: s.st, Judge: s.judge, ReadDate: offline.ReadDate, Log: log}, conf)
 	if err != nil {
 		return err
 	}

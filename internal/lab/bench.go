@@ -44,6 +44,8 @@ type Bench struct {
 
 	// Do works one job, given its dependencies and its row; Drain needs it.
 	Do func(context.Context, jobs.Deps, *rivertype.JobRow) error
+	// ReadDate reads dates for the gate; without it a judge's dates stand.
+	ReadDate jobs.DateReader
 	// Twice makes Drain work every job two times.
 	Twice bool
 	// BeforeTx, when it is set, is called before a job's transactions.
@@ -186,7 +188,7 @@ func (b *Bench) Links(id string) []oxbow.Link {
 // Deps gives what a job gets when the bench works it: the bench's store with
 // the fence open and completion without a running job.
 func (b *Bench) Deps() jobs.Deps {
-	return jobs.Deps{Store: direct{b.DB, b}, Judge: b.Judge, Clock: b.Clock.Now, PassBatch: 500}
+	return jobs.Deps{Store: direct{b.DB, b}, Judge: b.Judge, Clock: b.Clock.Now, ReadDate: b.ReadDate, PassBatch: 500}
 }
 
 // Enqueue puts jobs in the queue.

@@ -79,7 +79,7 @@ func Differ(a, b []string) string {
 // ends.
 func (b *Bench) Worker(cfg worker.Config) *worker.Worker {
 	b.Helper()
-	w, err := worker.New(jobs.Deps{Store: b.DB, Judge: b.Judge, Clock: b.Clock.Now}, cfg)
+	w, err := worker.New(jobs.Deps{Store: b.DB, Judge: b.Judge, Clock: b.Clock.Now, ReadDate: b.ReadDate}, cfg)
 	b.Must(err)
 	b.Must(w.Start(b.Ctx))
 	b.Cleanup(func() {
