@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/store"
@@ -21,6 +22,7 @@ type Status struct {
 	Workers   int                     `json:"workers"` // alive
 	Pending   int                     `json:"pending"` // jobs that are not finished
 	Discarded int                     `json:"discarded"`
+	Refused   int                     `json:"refused"`           // what the gate refused in the last 24 hours
 	Stopped   []oxbow.Run             `json:"stopped,omitempty"` // runs that a brake or a change stopped, newest first
 	Next      []store.Schedule        `json:"next,omitempty"`    // the schedules that are due soonest
 }
@@ -53,6 +55,8 @@ func (e *Engine) Status(ctx context.Context, s oxbow.Scope) (Status, error) {
 	keep(e2)
 	gone, e2 := e.st.ListDiscarded(ctx, s.Tenant, 1000)
 	out.Discarded = len(gone)
+	keep(e2)
+	out.Refused, e2 = e.refusals(ctx, s, e.now().Add(-24*time.Hour))
 	keep(e2)
 	out.Stopped, e2 = e.st.ListRuns(ctx, store.RunFilter{Tenant: s.Tenant, Scope: s.Name, Status: oxbow.RunStopped, Limit: 10})
 	keep(e2)

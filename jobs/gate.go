@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/text"
@@ -195,7 +194,7 @@ func endOfDay(t time.Time, zone *time.Location) time.Time {
 }
 
 // gateClusters gives groups over offered labels, each label in one group, each
-// with two members or more. A merged memory merges again only together with two
+// with two members or more of one scope. A merged memory merges again only together with two
 // that are not.
 func gateClusters(offered map[string]oxbow.Memory, groups [][]string) (kept [][]oxbow.Memory, refused int) {
 	taken := map[string]bool{}
@@ -204,7 +203,7 @@ func gateClusters(offered map[string]oxbow.Memory, groups [][]string) (kept [][]
 		leaves, ok := 0, len(g) >= 2
 		for _, label := range g {
 			m, known := offered[label]
-			ok = ok && known && !taken[label]
+			ok = ok && known && !taken[label] && (len(ms) == 0 || m.Scope == ms[0].Scope)
 			taken[label] = true
 			if !m.Derived {
 				leaves++
@@ -218,76 +217,4 @@ func gateClusters(offered map[string]oxbow.Memory, groups [][]string) (kept [][]
 		kept = append(kept, ms)
 	}
 	return kept, refused
-}
-
-// missing gives the kinds of detail (name, number, negation) of the sources
-// that a synthesis lost; none when it may replace them.
-func missing(sources []oxbow.Memory, merged string) []string {
-	have := details(merged)
-	// A name of the sources may begin a sentence of the result.
-	for _, w := range wordForm.FindAllString(merged, -1) {
-		addName(have["name"], w, false)
-	}
-	var lost []string
-	for _, m := range sources {
-		for kind, words := range details(m.Content.Text) {
-			for w := range words {
-				if !have[kind][w] && !slices.Contains(lost, kind) {
-					lost = append(lost, kind)
-				}
-			}
-		}
-	}
-	slices.Sort(lost)
-	return lost
-}
-
-var (
-	numberForm   = regexp.MustCompile(`\d+([.,:/-]\d+)*`)
-	negationForm = regexp.MustCompile(`(?i)\b(not|nor|never|no|none|nothing|nobody|without|cannot|avoid|avoids|avoiding|stop|stopped|[a-z]+n['’]t|dont|doesnt|didnt|wont|isnt|arent|wasnt|cant|shouldnt)\b`)
-	wordForm     = regexp.MustCompile(`[\p{L}][\p{L}\p{N}+#.'’_-]*`)
-)
-
-// details gives what a text must not lose: its numbers (dates among them), the
-// words written like names, and whether it denies something. Limit: a name that
-// only ever begins a sentence looks like any other word, and one denial in a
-// text stands for all of them.
-func details(s string) map[string]map[string]bool {
-	d := map[string]map[string]bool{"number": {}, "name": {}, "negation": {}}
-	for _, n := range numberForm.FindAllString(s, -1) {
-		d["number"][n] = true
-	}
-	if negationForm.MatchString(s) {
-		d["negation"]["not"] = true
-	}
-	for _, at := range wordForm.FindAllStringIndex(s, -1) {
-		addName(d["name"], s[at[0]:at[1]], startsSentence(s, at[0]))
-	}
-	return d
-}
-
-// addName adds a word to a set of names when it is written like one.
-func addName(names map[string]bool, w string, first bool) {
-	w = strings.TrimRight(w, ".'’-_")
-	if isName(w, first) {
-		names[strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "’s"))] = true
-	}
-}
-
-// isName tells whether a word is written like a name: capitals that a sentence's
-// beginning does not explain, or digits and signs inside.
-func isName(w string, first bool) bool {
-	upper, letters := 0, 0
-	for i, r := range w {
-		letters++
-		if unicode.IsUpper(r) && (i > 0 || !first) {
-			upper++
-		}
-	}
-	return upper > 0 && letters > 1
-}
-
-func startsSentence(s string, at int) bool {
-	before := strings.TrimRight(s[:at], " \t\n\"'([-–—•*")
-	return before == "" || strings.ContainsAny(before[len(before)-1:], ".!?:;")
 }

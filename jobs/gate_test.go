@@ -62,6 +62,32 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+func TestInvented(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		sources []string
+		merged  string
+		want    []string
+	}{
+		{"finds nothing in what the sources say", []string{"Ada uses Go 1.26", "she uses it daily"}, "Ada uses Go 1.26 daily", nil},
+		{"takes a word of the sources in capitals for no name", []string{"the user likes green tea"}, "Every day the User likes Green tea", nil},
+		{"takes the pieces of a name for it", []string{"it runs on us-east with PostgreSQL"}, "It runs on Us-East, with PostgreSQL", nil},
+		{"finds a name", []string{"we deploy by hand"}, "we deploy with Ansible", []string{"name"}},
+		{"finds a number", []string{"the limit is in MB"}, "the limit is 50 MB", []string{"number"}},
+		{"finds a date", []string{"it ships in 2026"}, "it ships on 2026-05-01", []string{"number"}},
+		{"finds a negation", []string{"mock the database"}, "do not mock the database", []string{"negation"}},
+		{"names every kind once, sorted", []string{"x"}, "so not Ada, 3, nor Bob, 4", []string{"name", "negation", "number"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := invented(says(c.sources...), c.merged); !slices.Equal(got, c.want) {
+				t.Errorf("invented(%q, %q) = %v, want %v", c.sources, c.merged, got, c.want)
+			}
+		})
+	}
+}
+
 func FuzzMissing(f *testing.F) {
 	for _, s := range []string{"Ada uses Go 1.26", "do not mock", "it’s 9:30 — NASA’s", "\xff\x00", "Ελλάδα 日本 1,5", "'-_."} {
 		f.Add(s, "other "+s)
@@ -69,6 +95,9 @@ func FuzzMissing(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source, merged string) {
 		if lost := missing(says(source), source); len(lost) > 0 {
 			t.Errorf("%q misses %v of itself", source, lost)
+		}
+		if made := invented(says(source), source); len(made) > 0 {
+			t.Errorf("%q makes up %v of itself", source, made)
 		}
 		lost := missing(says(source, merged), merged)
 		if !slices.IsSorted(lost) || len(slices.Compact(slices.Clone(lost))) != len(lost) {
@@ -254,6 +283,7 @@ func TestGateClusters(t *testing.T) {
 	for i := range 4 {
 		offered["c"+itoa(i+1)] = oxbow.Memory{ID: "leaf" + itoa(i+1)}
 	}
+	offered["f1"] = oxbow.Memory{ID: "foreign", Scope: oxbow.Scope{Tenant: "t", Name: "other"}}
 	offered["d1"], offered["d2"] = oxbow.Memory{ID: "d1", Derived: true}, oxbow.Memory{ID: "d2", Derived: true}
 	for _, c := range []struct {
 		name          string
@@ -265,6 +295,7 @@ func TestGateClusters(t *testing.T) {
 		{"refuses a label twice in a group", [][]string{{"c1", "c1"}}, 0, 1},
 		{"refuses a label that a group before took", [][]string{{"c1", "c2"}, {"c2", "c3"}}, 1, 1},
 		{"refuses a label that was never offered", [][]string{{"c1", "c7"}}, 0, 1},
+		{"refuses a member of another scope", [][]string{{"c1", "f1", "c2"}}, 0, 1},
 		{"refuses a merged memory with one new leaf", [][]string{{"d1", "c1"}}, 0, 1},
 		{"refuses two merged memories by themselves", [][]string{{"d1", "d2"}}, 0, 1},
 		{"refuses two merged memories with one new leaf", [][]string{{"d1", "d2", "c1"}}, 0, 1},

@@ -106,7 +106,7 @@ func (d Deps) planMerges(ctx context.Context, s oxbow.ScopeSettings, args PassAr
 			return nil, false, err
 		}
 		switch {
-		case len(missing(sources, m.Content.Text)) > 0:
+		case gateSynthesis(sources, m) != "":
 		case left < len(sources):
 			braked = true
 		default:

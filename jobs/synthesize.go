@@ -17,7 +17,8 @@ import (
 // sources into it, in one transaction: the new memory is durable before its
 // sources leave the active ones, and they stay readable. When a source was
 // edited, pinned or put away meanwhile, that wins and nothing is merged; when
-// the judge's text lost a name, a number, a date or a negation, it is refused.
+// the judge's text lost or made up a name, a number, a date or a negation, it is
+// refused.
 type Synthesize struct {
 	PassArgs
 	Members []Member `json:"members"`
@@ -79,8 +80,8 @@ func (w *synthesizeWorker) merge(ctx context.Context, job *river.Job[Synthesize]
 	if err != nil {
 		return err
 	}
-	if lost := missing(sources, merged.Content.Text); len(lost) > 0 {
-		return w.refuseMerge(ctx, job, sources, "the rewriting lost a "+lost[0]+" of its sources")
+	if why := gateSynthesis(sources, merged); why != "" {
+		return w.refuseMerge(ctx, job, sources, why)
 	}
 	return w.commit(ctx, job.JobRow, "synthesize:"+args.Run, args.Run, func(ctx context.Context, tx store.Tx) error {
 		return w.apply(ctx, tx, args, sources, merged)
@@ -101,7 +102,7 @@ func unchanged(ctx context.Context, r store.MemoryReader, args Synthesize) ([]ox
 	}
 	var out []oxbow.Memory
 	for _, m := range ms {
-		if m.Status == oxbow.Active && !m.Pinned && m.ContentVersion == versions[m.ID] {
+		if m.Scope == args.scope() && m.Status == oxbow.Active && !m.Pinned && m.ContentVersion == versions[m.ID] {
 			out = append(out, m)
 		}
 	}

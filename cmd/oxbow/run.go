@@ -81,15 +81,11 @@ func runShowCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Show a run and what it changed", Args: exactly("the id of a run"),
 		RunE: a.command(func(ctx context.Context, s *session, args []string) error {
-			id, err := s.st.Resolve(ctx, s.tenant, "run", args[0])
+			run, err := s.engine.Run(ctx, s.tenant, args[0])
 			if err != nil {
 				return err
 			}
-			run, err := s.st.Run(ctx, s.tenant, id)
-			if err != nil {
-				return err
-			}
-			events, err := s.allEvents(ctx, store.EventFilter{Tenant: s.tenant, Run: id})
+			events, err := s.allEvents(ctx, store.EventFilter{Tenant: s.tenant, Run: run.ID})
 			if err != nil {
 				return err
 			}

@@ -59,6 +59,12 @@ func (p *printer) status(st engine.Status) {
 	if st.Discarded > 0 {
 		p.pair("given up", number(st.Discarded, "job", "jobs")+"; see: oxbow job list --discarded")
 	}
+	if st.Refused > 0 {
+		p.pair("refused", number(st.Refused, "of the judge's answers", "of the judge's answers")+" in the last day; see: oxbow event list --type refused, and oxbow run list")
+	}
+	if n := st.Memories[oxbow.Quarantined]; n > 0 {
+		p.pair("quarantined", number(n, "memory reads", "memories read")+" like orders to the agent; see: oxbow memory list --status quarantined")
+	}
 	for _, r := range st.Stopped {
 		p.pair("stopped", fmt.Sprintf("%s in %s: %s", r.Name, r.Scope.Name, r.Note))
 	}
