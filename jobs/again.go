@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/text"
@@ -70,7 +71,7 @@ func (d Deps) saidBefore(ctx context.Context, m oxbow.Memory, made []oxbow.Memor
 		if o.Status == oxbow.Erased || o.Source != m.Source || m.IsFact() && !o.IsFact() {
 			continue
 		}
-		if text.Same(m.Content.Text, o.Content.Text) {
+		if text.Same(m.Content.Text, o.Content.Text) || rephrases(m, o) {
 			return true, nil
 		}
 		if o.Status == oxbow.Quarantined {
@@ -98,4 +99,38 @@ func (d Deps) saidBefore(ctx context.Context, m oxbow.Memory, made []oxbow.Memor
 		}
 	}
 	return false, nil
+}
+
+// rephrased is the share of their words that two wordings of one quote have in
+// common. "The team uses Go for the jobs" and "We use Go for the jobs" share four
+// of five; what a quote says of two things shares less than half.
+const rephrased = 0.7
+
+// rephrases tells whether two memories rest on the same words of the turn and say
+// them alike: the same numbers, the same denials, and most of the other words.
+func rephrases(m, o oxbow.Memory) bool {
+	if m.Quote != o.Quote || m.IsFact() || o.IsFact() {
+		return false
+	}
+	a, b := details(m.Content.Text), details(o.Content.Text)
+	if !maps.Equal(a["number"], b["number"]) || !maps.Equal(a["negation"], b["negation"]) {
+		return false
+	}
+	first, second := stems(m.Content.Text), stems(o.Content.Text)
+	both := 0
+	for w := range first {
+		if second[w] {
+			both++
+		}
+	}
+	return both > 0 && float64(both) >= rephrased*float64(len(first)+len(second)-both)
+}
+
+func stems(s string) map[string]bool {
+	out := map[string]bool{}
+	terms, _ := text.Analyse(s)
+	for _, t := range terms {
+		out[t.Word] = true
+	}
+	return out
 }

@@ -13,6 +13,7 @@ import (
 func TestReadAgain(t *testing.T) {
 	tell(t,
 		story{"makes nothing twice when another judge words it differently", otherWords},
+		story{"makes nothing twice of one quote that is worded nearly alike", nearlyAlike},
 		story{"keeps what the earlier judge missed", missedBefore},
 		story{"does not bring back what has been put away", notBroughtBack},
 		story{"plans what it does", plansReading},
@@ -51,6 +52,19 @@ func otherWords(b *lab.Bench) {
 	if d := lab.Differ(before, b.State()); d != "" {
 		b.Errorf("another reading changed:\n%s", d)
 	}
+	b.Clean()
+}
+
+func nearlyAlike(b *lab.Bench) {
+	const quote = "we use PostgreSQL 15 for the main database"
+	another(b, worded("We use PostgreSQL 15 for the main database", quote))
+	b.Say("c", quote, at(1))
+	b.Drain()
+	another(b, worded("The team uses PostgreSQL 15 for the main database", quote),
+		worded("The team uses PostgreSQL 16 for the main database", quote), worded("The main database is big", quote))
+	readAgain(b)
+	equal(b, "what the second reading made", turns(b)[0].Memories, 2)
+	equal(b, "the memories", len(b.All()), 3)
 	b.Clean()
 }
 

@@ -221,7 +221,7 @@ func (d Deps) PlanExtract(ctx context.Context, s oxbow.Scope, since time.Time) (
 				return nil, err
 			}
 			for _, m := range kept {
-				out = append(out, oxbow.Change{Type: oxbow.Created, Memory: m.ID, New: &m, Reason: "it was said", Judge: d.Judge.Name()})
+				out = append(out, oxbow.Change{Type: oxbow.Created, Memory: m.ID, New: &m, Reason: entering(m), Judge: d.Judge.Name()})
 			}
 		}
 		if len(turns) < planPage {
