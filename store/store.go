@@ -54,6 +54,7 @@ type Reader interface {
 	ScopeReader
 	PassReader
 	WorkReader
+	LLMReader
 }
 
 // Writer is everything that can be changed.
@@ -62,6 +63,7 @@ type Writer interface {
 	TurnWriter
 	RunWriter
 	ScopeWriter
+	LLMWriter
 }
 
 // MemoryReader reads memories.

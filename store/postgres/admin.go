@@ -151,15 +151,15 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 }
 
 // Vacuum implements store.Admin. An ordinary VACUUM gives the room of erased
-// rows back and may leave their bytes in it, so the one table that holds words
-// is rewritten, which locks it for that long.
+// rows back and may leave their bytes in it, so the tables that hold words
+// are rewritten, which locks them for that long.
 //
 // Limit: it reaches the database's own files only. Erased content is still in
 // the write-ahead log until it is recycled, in archives of that log, in
 // replicas until they follow, and in backups until they are thrown away; and
 // what the file system does with the old file is not ours to say.
 func (s *Store) Vacuum(ctx context.Context) error {
-	for _, stmt := range []string{`VACUUM (FULL) contents`, `VACUUM memory_terms, memory_events`} {
+	for _, stmt := range []string{`VACUUM (FULL) contents, llm_answers`, `VACUUM memory_terms, memory_events`} {
 		if _, err := s.pool.Exec(ctx, stmt); err != nil {
 			return translate(err, "rewrite the tables")
 		}

@@ -436,6 +436,7 @@ func (t *tx) Erase(ctx context.Context, s oxbow.Scope, ids []string) error {
 			dropTerms(b, seq, m)
 		}
 		b.exec("erase the content", deleteContents, m.ID, seq)
+		b.exec("erase kept answers", eraseLLMAnswers, m.ID, s.Tenant)
 	}
 	return t.send(ctx, b, "erase")
 }

@@ -144,5 +144,6 @@ func (t *tx) EraseTurn(ctx context.Context, s oxbow.Scope, id string) error {
 	b := &batch{}
 	b.exec("erase the turn", eraseTurn, id, seq)
 	b.exec("erase the turn", deleteContents, id, seq)
+	b.exec("erase kept answers", eraseLLMAnswers, id, s.Tenant)
 	return t.send(ctx, b, "erase the turn")
 }

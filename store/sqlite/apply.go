@@ -352,6 +352,9 @@ func (t *tx) Erase(ctx context.Context, s oxbow.Scope, ids []string) error {
 		if _, err := t.q.exec(ctx, deleteContents, m.ID, seq); err != nil {
 			return translate(err, "erase the content")
 		}
+		if _, err := t.q.exec(ctx, eraseLLMAnswers, m.ID, s.Tenant); err != nil {
+			return translate(err, "erase kept answers")
+		}
 	}
 	return nil
 }

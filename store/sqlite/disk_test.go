@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/store"
@@ -234,7 +235,8 @@ func TestDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for at := len(file) / 2; at < len(file)/2+20*pageSize; at++ {
+		from := len(file) * 3 / 4 // behind the pages of the schema, without which it does not even open
+		for at := from; at < from+20*pageSize; at++ {
 			file[at] = 0x5a
 		}
 		if err := os.WriteFile(path, file, 0o600); err != nil {
@@ -304,6 +306,15 @@ func TestErasedWords(t *testing.T) {
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, owner := range []string{id, turn.ID} { // what a model said about the words
+			answer := store.LLMAnswer{Scope: home, Key: owner, Owners: []string{owner}, Answer: []byte(`"a ` + canary + `"`), At: now, ExpiresAt: now.Add(time.Hour)}
+			if err := s.InTx(ctx, func(ctx context.Context, tx store.Tx) error { return tx.PutLLMAnswer(ctx, answer, now) }); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.LLMAnswer(ctx, home.Tenant, owner, now); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if !standsIn(t, path, canary) {
 			t.Fatal("the word is nowhere even before it is erased, so this test could not fail")
