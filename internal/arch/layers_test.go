@@ -82,6 +82,8 @@ var outside = map[string][]string{
 	"github.com/jackc/":       {"internal/lab", "store/postgres", "migrations", "internal/pgtest", "bench"},
 	"github.com/pressly/":     {"migrations", "store/sqlite", "store/postgres"},
 	"github.com/sashabaranov": {"llm/openai"},
+	"github.com/sony/":        {"llm/openai"},
+	"golang.org/x/time":       {"llm/openai"},
 	"github.com/robfig/":      {"schedule"},
 	"github.com/spf13/":       {"cmd/oxbow"},
 	"golang.org/x/term":       {"cmd/oxbow"},

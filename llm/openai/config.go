@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/llm"
 )
 
 // Secret is a string that prints, logs and marshals as [redacted].
@@ -59,6 +60,15 @@ type Config struct {
 	MaxOutputTokens int
 	// ReasoningEffort is sent as reasoning_effort. Defaults to "": not sent.
 	ReasoningEffort string
+	// RequestsPerSecond bounds how many requests are sent; those over it wait
+	// for their turn. Defaults to 0: no bound.
+	RequestsPerSecond float64
+	// BreakFor is how long an endpoint is left alone that was away five times
+	// in a row; questions are answered by *llm.AwayError meanwhile, and then one
+	// request tries it. Defaults to 0: it is always asked.
+	BreakFor time.Duration
+	// Meter counts what requests spend, and may forbid them. Defaults to none.
+	Meter llm.Meter
 	// ExtraBody holds further fields of every request, such as OpenRouter's
 	// provider. Defaults to none.
 	ExtraBody map[string]any
@@ -100,6 +110,8 @@ func (c Config) validate() error {
 		return invalid("a timeout is below zero: use a duration such as 20s")
 	case c.MaxTextBytes < 256:
 		return invalid("max text is %d bytes: use at least 256", c.MaxTextBytes)
+	case c.RequestsPerSecond < 0 || c.BreakFor < 0:
+		return invalid("the rate limit or the breaker's time is below zero: use 0 for none")
 	case c.MaxOutputTokens < 0:
 		return invalid("max output tokens is %d: use 0 or more", c.MaxOutputTokens)
 	}

@@ -9,8 +9,8 @@
 // everything else is permanent and says what to check. Errors hold neither the
 // key nor a word of a prompt or an answer.
 //
-// What it is not: it does not retry (the queue does), keeps no cache, counts
-// no cost, and decides nothing. Only cmd imports it. The client library stays
+// What it is not: it does not retry (the queue does), keeps no cache and knows
+// no price (llm/meter does), and decides nothing. Only cmd imports it. The client library stays
 // inside this package.
 //
 // One line of configuration each, as BaseURL:
@@ -25,6 +25,10 @@
 // Endpoints differ in how far they can be held to a schema. The judge begins
 // with the strictest form and goes down a ladder (ladder.go) to plain text; on
 // every rung the answer is checked as if nothing had been enforced.
+//
+// Every request passes a gate: a breaker that leaves an endpoint alone for a
+// while after it was away several times, and a limit of requests per second.
+// A meter, when there is one, hears of each request before and after it.
 //
 // Read judge.go first, then ladder.go; prompts/ and schemas/ are the words.
 package openai

@@ -22,6 +22,7 @@ type Judge struct {
 	sheets  map[string]sheet
 	ladder  ladder
 	http    *http.Client
+	gate    *gate
 	dropped atomic.Int64
 }
 
@@ -48,6 +49,7 @@ func New(cfg Config) (*Judge, error) {
 		cfg: cfg, extra: extra, sheets: sheets,
 		ladder: ladder{models: map[string]*footing{}},
 		http:   newHTTPClient(),
+		gate:   newGate(cfg),
 	}, nil
 }
 
@@ -79,10 +81,7 @@ func (j *Judge) ask(ctx context.Context, q question) error {
 		if rej != nil {
 			complaint = rej.detail
 		}
-		text, at, err := j.descend(ctx, q, complaint)
-		if err == nil {
-			err = j.accept(q, text)
-		}
+		at, err := j.descend(ctx, q, complaint)
 		if err == nil {
 			if try == 0 {
 				j.ladder.held(q.model, at)
@@ -114,47 +113,71 @@ func (j *Judge) accept(q question, text string) error {
 // descend asks on the model's rung and goes down while the endpoint refuses
 // the form. It gives the rung that was answered on. Every round goes a step down
 // or leaves the temperature out, so that it ends.
-func (j *Judge) descend(ctx context.Context, q question, complaint string) (string, rung, error) {
+func (j *Judge) descend(ctx context.Context, q question, complaint string) (rung, error) {
 	for {
 		now := j.ladder.of(q.model)
-		text, no, err := j.send(ctx, q, now, complaint)
+		no, err := j.send(ctx, q, now, complaint)
 		switch {
 		case no == nil:
-			return text, now.rung, err
+			return now.rung, err
 		case no.refusesTemperature() && !now.noTemperature:
 			j.ladder.withoutTemperature(q.model)
 		case no.refusesForm() && now.rung < plain:
 			j.ladder.refused(q.model, now.rung)
 		default:
-			return "", now.rung, no.err(j.cfg.BaseURL, q.model)
+			return now.rung, err
 		}
 	}
 }
 
-// send makes one request. It gives the text of the answer, or the endpoint's
-// no, or an error.
-func (j *Judge) send(ctx context.Context, q question, on footing, complaint string) (string, *fault, error) {
+// send makes one request, when gate and meter let it, and reads its answer.
+// The endpoint's no, if it said one, stands beside the error that it amounts to.
+func (j *Judge) send(ctx context.Context, q question, on footing, complaint string) (no *fault, err error) {
 	req, err := j.request(q, on.rung, complaint)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	ctx2, cancel := context.WithTimeout(ctx, q.timeout)
+	err = j.gate.pass(ctx, func() error {
+		call, err := j.reserve(ctx, q, req)
+		if err != nil {
+			return &unsent{err}
+		}
+		x := &exchange{client: j.http, extra: j.extra, temperature: !on.noTemperature}
+		started := time.Now()
+		resp, sendErr := j.exchange(ctx, q, req, x)
+		no, err = j.read(ctx, q, x, resp, sendErr)
+		spent := spentOn(call, x, resp, sendErr, err)
+		spent.Latency = time.Since(started)
+		return errors.Join(err, j.settle(ctx, call, spent))
+	})
+	return no, err
+}
+
+// exchange sends a request by way of the client library.
+func (j *Judge) exchange(ctx context.Context, q question, req chat.ChatCompletionRequest, x *exchange) (chat.ChatCompletionResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, q.timeout)
 	defer cancel()
-	x := &exchange{client: j.http, extra: j.extra, temperature: !on.noTemperature}
 	conf := chat.DefaultConfig(string(j.cfg.Key))
 	conf.BaseURL = j.cfg.BaseURL
 	conf.HTTPClient = x
-	resp, err := chat.NewClientWithConfig(conf).CreateChatCompletion(ctx2, req)
+	return chat.NewClientWithConfig(conf).CreateChatCompletion(ctx, req)
+}
+
+// read takes an exchange apart: the endpoint's no, or an answer that is checked.
+func (j *Judge) read(ctx context.Context, q question, x *exchange, resp chat.ChatCompletionResponse, sendErr error) (*fault, error) {
 	if x.status != 0 {
 		if no := x.fault(); no != nil {
-			return "", no, nil
+			return no, no.err(j.cfg.BaseURL, q.model)
 		}
 	}
-	if err != nil {
-		return "", nil, x.sendError(ctx, err, j.cfg.BaseURL)
+	if sendErr != nil {
+		return nil, x.sendError(ctx, sendErr, j.cfg.BaseURL)
 	}
 	text, err := answerText(resp)
-	return text, nil, err
+	if err != nil {
+		return nil, err
+	}
+	return nil, j.accept(q, text)
 }
 
 func (j *Judge) request(q question, on rung, complaint string) (chat.ChatCompletionRequest, error) {
