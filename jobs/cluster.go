@@ -49,7 +49,7 @@ func (w *clusterWorker) group(ctx context.Context, job *river.Job[Cluster]) erro
 	if err != nil {
 		return err
 	}
-	groups, refused, err := w.groups(ctx, s, args.Now)
+	groups, refused, err := w.groups(ctx, s, args.Now, args.Run)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (w *clusterWorker) group(ctx context.Context, job *river.Job[Cluster]) erro
 }
 
 // groups asks the judge which of a scope's candidates belong together.
-func (d Deps) groups(ctx context.Context, s oxbow.ScopeSettings, now time.Time) ([][]oxbow.Memory, int, error) {
+func (d Deps) groups(ctx context.Context, s oxbow.ScopeSettings, now time.Time, run string) ([][]oxbow.Memory, int, error) {
 	found, err := d.Store.ClusterCandidates(ctx, s.Scope, now, clusterWindow)
 	if err != nil || len(found) < s.Policy.ClusterMin {
 		return nil, 0, err
@@ -80,7 +80,7 @@ func (d Deps) groups(ctx context.Context, s oxbow.ScopeSettings, now time.Time) 
 		items[i] = statement("c"+itoa(i+1), m)
 		offered[items[i].Label] = m
 	}
-	labels, err := d.Judge.Cluster(ctx, items)
+	labels, err := d.Judge.Cluster(asking(ctx, "cluster", s.Scope, run, idsOf(found)...), items)
 	if err != nil {
 		return nil, 0, err
 	}

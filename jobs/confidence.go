@@ -48,7 +48,7 @@ func (w *confidenceWorker) rate(ctx context.Context, job *river.Job[Confidence])
 	if err != nil {
 		return err
 	}
-	rating, err := w.Judge.Confidence(ctx, m.Content.Text, llm.TurnText{User: t.User, Assistant: t.Assistant, Parts: t.Parts, At: t.At})
+	rating, err := w.Judge.Confidence(asking(ctx, "confidence", a.scope(), a.Run, m.ID, t.ID), m.Content.Text, textOf(t))
 	unparsable := errors.Is(err, llm.ErrUnparsable)
 	if err != nil && !unparsable {
 		return err

@@ -65,7 +65,7 @@ func (w *contradictionWorker) judge(ctx context.Context, job *river.Job[Contradi
 	if !ok {
 		return w.complete(ctx, job.JobRow, nothing)
 	}
-	judged, refused, err := w.verdicts(ctx, m, a.ContentVersion > 1 || a.Again != "" && a.Trigger == "operator")
+	judged, refused, err := w.verdicts(asking(ctx, "contradiction", a.scope(), a.Run), m, a.ContentVersion > 1 || a.Again != "" && a.Trigger == "operator")
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (d Deps) relate(ctx context.Context, m oxbow.Memory, found []oxbow.Memory) 
 		others = append(others, statement(label, o))
 	}
 	if len(others) > 0 {
-		rs, err := d.Judge.Relate(ctx, statement("new", m), others)
+		rs, err := d.Judge.Relate(llm.WithOwners(ctx, append(idsOf(found), m.ID)...), statement("new", m), others)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -84,6 +85,20 @@ type About struct {
 }
 
 func (a About) scope() oxbow.Scope { return oxbow.Scope{Tenant: a.Tenant, Name: a.Scope} }
+
+// asking gives the context in which a job asks the judge: what it spends is
+// counted for the tenant, and what it says belongs to the owners of the words.
+func asking(ctx context.Context, job string, s oxbow.Scope, run string, owners ...string) context.Context {
+	return llm.WithCaller(ctx, llm.Caller{Tenant: s.Tenant, Scope: s.Name, Run: run, Job: job, Owners: owners})
+}
+
+func idsOf(ms []oxbow.Memory) []string {
+	ids := make([]string, len(ms))
+	for i, m := range ms {
+		ids[i] = m.ID
+	}
+	return ids
+}
 
 func (d Deps) batch(a About) store.Batch {
 	return store.Batch{Scope: a.scope(), Run: a.Run, Now: Milli(a.Now), RecordedAt: d.now()}

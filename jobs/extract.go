@@ -80,11 +80,11 @@ func (w *extractWorker) turns(ctx context.Context, job *river.Job[Extract]) erro
 
 // extract asks the judge about one turn and stores what passes the gate.
 func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t oxbow.Turn) error {
-	found, err := w.Judge.Extract(ctx, llm.TurnText{User: t.User, Assistant: t.Assistant, Parts: t.Parts, At: t.At})
+	a := aboutTurn(t, job.Args.Again)
+	found, err := w.Judge.Extract(asking(ctx, "extract", t.Scope, a.Run, t.ID), textOf(t))
 	if err != nil {
 		return err
 	}
-	a := aboutTurn(t, job.Args.Again)
 	kept, refused := gateDrafts(t, found.Drafts, w.now())
 	if kept, err = w.unsaid(ctx, t, kept); err != nil {
 		return err
@@ -116,6 +116,10 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t 
 		}
 		return tx.Enqueue(ctx, FollowUps(a, Created(kept, done)))
 	})
+}
+
+func textOf(t oxbow.Turn) llm.TurnText {
+	return llm.TurnText{User: t.User, Assistant: t.Assistant, Parts: t.Parts, At: t.At}
 }
 
 // aboutTurn is what the jobs that follow from a turn are about: the instant at
@@ -212,7 +216,7 @@ func (d Deps) PlanExtract(ctx context.Context, s oxbow.Scope, since time.Time) (
 			if t.State == oxbow.TurnErased {
 				continue
 			}
-			found, err := d.Judge.Extract(ctx, llm.TurnText{User: t.User, Assistant: t.Assistant, Parts: t.Parts, At: t.At})
+			found, err := d.Judge.Extract(asking(ctx, "extract", s, "", t.ID), textOf(t))
 			if err != nil {
 				return nil, err
 			}

@@ -86,7 +86,7 @@ func (d Deps) PlanPass(ctx context.Context, name string, args PassArgs) (changes
 // planMerges gives the merges that cluster and synthesize would make, and tells
 // whether the brake would stop one of them.
 func (d Deps) planMerges(ctx context.Context, s oxbow.ScopeSettings, args PassArgs) (out []oxbow.Change, braked bool, err error) {
-	groups, _, err := d.groups(ctx, s, args.Now)
+	groups, _, err := d.groups(ctx, s, args.Now, "")
 	if err != nil {
 		return nil, false, err
 	}
@@ -97,7 +97,7 @@ func (d Deps) planMerges(ctx context.Context, s oxbow.ScopeSettings, args PassAr
 	for _, g := range groups {
 		syn := synthesizeArgs(args, g)
 		sources := bySaid(g)
-		text, err := d.Judge.Synthesize(ctx, statements(sources))
+		text, err := d.Judge.Synthesize(asking(ctx, "synthesize", s.Scope, "", idsOf(sources)...), statements(sources))
 		if err != nil {
 			return nil, false, fmt.Errorf("rewrite a group: %w", err)
 		}
@@ -127,7 +127,7 @@ func (d Deps) PlanContradiction(ctx context.Context, tenant, memory string) ([]o
 	if err != nil {
 		return nil, err
 	}
-	judged, _, err := d.verdicts(ctx, m, true)
+	judged, _, err := d.verdicts(asking(ctx, "contradiction", m.Scope, ""), m, true)
 	if err != nil {
 		return nil, err
 	}

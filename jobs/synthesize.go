@@ -69,7 +69,7 @@ func (w *synthesizeWorker) merge(ctx context.Context, job *river.Job[Synthesize]
 	if len(sources) < len(args.Members) {
 		return w.note(ctx, job, "a source was changed meanwhile; nothing was merged")
 	}
-	text, err := w.Judge.Synthesize(ctx, statements(sources))
+	text, err := w.Judge.Synthesize(asking(ctx, "synthesize", args.scope(), args.Run, idsOf(sources)...), statements(sources))
 	if errors.Is(err, llm.ErrUnparsable) {
 		return w.note(ctx, job, "the judge's answer did not parse; the sources stay")
 	}

@@ -35,6 +35,8 @@ var layers = map[string][]string{
 	"llm/offline": {".", "llm", "internal/text"},
 	"llm/openai":  {".", "llm", "internal/text"},
 	"llm/llmtest": {".", "llm"},
+	// The ledger, the budget and the cache of a judge that costs something.
+	"llm/meter": {".", "llm", "store"},
 
 	"recall":   {".", "store", "llm", "internal/text"},
 	"jobs":     {".", "store", "llm", "recall", "internal/text"},
@@ -66,10 +68,11 @@ var helpers = []string{
 // testsReach lists the packages whose tests go up: they play whole stories
 // through the layers above them.
 var testsReach = map[string][]string{
-	"engine":   {"worker", "internal/history", "internal/lab"},
-	"jobs":     {"worker", "engine", "internal/lab"},
-	"schedule": {"worker", "engine", "internal/lab"},
-	"worker":   {"engine", "internal/lab"},
+	"engine":    {"worker", "internal/history", "internal/lab"},
+	"llm/meter": {"engine", "internal/lab", "llm/openai"},
+	"jobs":      {"worker", "engine", "internal/lab"},
+	"schedule":  {"worker", "engine", "internal/lab"},
+	"worker":    {"engine", "internal/lab"},
 }
 
 // outside says which packages may import a module from elsewhere, by the
