@@ -34,6 +34,9 @@ type Config struct {
 	Clock func() time.Time
 	// ReadDate reads dates by rules; see jobs.Deps. Defaults to nil.
 	ReadDate jobs.DateReader
+	// Budget is how many tokens a tenant may take in a day, for Status to
+	// measure by. Defaults to 0: no budget is shown.
+	Budget int64
 	// Actor names who asks, in the audit log. Defaults to "operator".
 	Actor string
 }
@@ -44,6 +47,8 @@ type Engine struct {
 	judge llm.Judge
 	deps  jobs.Deps
 	actor string
+	// tokens of a tenant and day; 0 is none
+	budget int64
 }
 
 // New makes an engine; it does no I/O.
@@ -51,7 +56,7 @@ func New(cfg Config) *Engine {
 	if cfg.Actor == "" {
 		cfg.Actor = "operator"
 	}
-	return &Engine{st: cfg.Store, judge: cfg.Judge, actor: cfg.Actor,
+	return &Engine{st: cfg.Store, judge: cfg.Judge, actor: cfg.Actor, budget: cfg.Budget,
 		deps: jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Clock: cfg.Clock, ReadDate: cfg.ReadDate}}
 }
 

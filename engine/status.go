@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/llm"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -25,6 +26,38 @@ type Status struct {
 	Refused   int                     `json:"refused"`           // what the gate refused in the last 24 hours
 	Stopped   []oxbow.Run             `json:"stopped,omitempty"` // runs that a brake or a change stopped, newest first
 	Next      []store.Schedule        `json:"next,omitempty"`    // the schedules that are due soonest
+	Budget    *Budget                 `json:"budget,omitempty"`  // of the model's tokens; nil when nothing is limited
+}
+
+// Budget is how a tenant's tokens of a day stand.
+type Budget struct {
+	Day     string    `json:"day"`   // of UTC
+	Taken   int64     `json:"taken"` // tokens, those of requests that run among them
+	Limit   int64     `json:"limit"`
+	Waiting string    `json:"waiting,omitempty"` // who was turned away and waits: passes, or jobs
+	Until   time.Time `json:"until"`             // when the next day's tokens can be taken
+}
+
+// budgetOf gives how a tenant's tokens of today stand.
+func (e *Engine) budgetOf(ctx context.Context, tenant string) (*Budget, error) {
+	if e.budget <= 0 {
+		return nil, nil
+	}
+	b := &Budget{Limit: e.budget}
+	b.Day, b.Until = llm.BudgetDay(e.now())
+	got, err := e.st.TokensOf(ctx, tenant, b.Day)
+	if err != nil {
+		return nil, err
+	}
+	b.Taken = got.Drawn
+	switch wanted := got.Drawn + got.Short; {
+	case got.Short == 0:
+	case wanted > b.Limit:
+		b.Waiting = "jobs"
+	case wanted > llm.PassLimit(b.Limit):
+		b.Waiting = "passes"
+	}
+	return b, nil
 }
 
 // soonest is how many schedules a status names.
@@ -63,6 +96,8 @@ func (e *Engine) Status(ctx context.Context, s oxbow.Scope) (Status, error) {
 	all, e2 := e.st.ListSchedules(ctx, s)
 	keep(e2)
 	out.Next = nextDue(all)
+	out.Budget, e2 = e.budgetOf(ctx, s.Tenant)
+	keep(e2)
 	return out, err
 }
 

@@ -88,6 +88,18 @@ const (
 // is counted and never turned away.
 const PurposePing = "ping"
 
+// PassLimit is where passes stop drawing on a day's budget, so that a quarter of
+// it is left for new writes.
+func PassLimit(budget int64) int64 { return budget / 4 * 3 }
+
+// BudgetDay is the day of UTC that an instant's tokens are taken from, and
+// when the next one begins.
+func BudgetDay(t time.Time) (day string, next time.Time) {
+	t = t.UTC()
+	y, m, d := t.Date()
+	return t.Format(time.DateOnly), time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC)
+}
+
 // TokensOf estimates the tokens of a text of so many bytes: a quarter of them,
 // which is what English comes to with the encodings of today.
 func TokensOf(bytes int) int { return (bytes + 3) / 4 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/llm/meter"
 )
 
 // key is one thing that can be set: by its flag, by OXBOW_ and its name in
@@ -37,6 +38,11 @@ var keys = []key{
 	{name: "openai.synthesis_model", about: "writes merged memories; the model when it is empty"},
 	{name: "openai.timeout", preset: "20s", about: "of one request", check: checkDuration},
 	{name: "openai.synthesis_timeout", preset: "60s", about: "of one request for a synthesis", check: checkDuration},
+	{name: "openai.max_output_tokens", preset: "0", about: "bounds an answer, hidden reasoning included; 0 is the endpoint's bound", check: checkTokens},
+	{name: "openai.requests_per_second", preset: "5", about: "requests over it wait for their turn; 0 is no bound", check: checkRate},
+	{name: "openai.break_for", preset: "30s", about: "how long an endpoint is left alone that was away five times in a row", check: checkDuration},
+	{name: "openai.budget", preset: "2000000", about: "tokens that a tenant may take in a day of UTC; -1 is no limit", check: checkBudget},
+	{name: "openai.prices", about: "over the known ones: MODEL=IN/OUT or MODEL=IN/CACHED/OUT, in dollars for a million tokens, with commas", check: checkPrices},
 	{name: "worker.write", flag: "write", preset: "8", about: "how many jobs of the queue write run at once", check: checkCount},
 	{name: "worker.maintenance", flag: "maintenance", preset: "2", about: "the same of the queue maintenance", check: checkCount},
 	{name: "worker.synthesis", flag: "synthesis", preset: "1", about: "the same of the queue synthesis", check: checkCount},
@@ -125,6 +131,16 @@ func (s settings) period(name string) time.Duration {
 	return d
 }
 
+func (s settings) tokens(name string) int64 {
+	n, _ := strconv.ParseInt(s[name].value, 10, 64)
+	return n
+}
+
+func (s settings) number(name string) float64 {
+	n, _ := strconv.ParseFloat(s[name].value, 64)
+	return n
+}
+
 func (s settings) level() slog.Level {
 	var l slog.Level
 	_ = l.UnmarshalText([]byte(s.text("log.level")))
@@ -198,6 +214,34 @@ func oneOf(words ...string) func(string) error {
 func checkDuration(v string) error {
 	if d, err := time.ParseDuration(v); err != nil || d <= 0 {
 		return fmt.Errorf("is %q: use a duration such as 20s", v)
+	}
+	return nil
+}
+
+func checkTokens(v string) error {
+	if n, err := strconv.ParseInt(v, 10, 32); err != nil || n < 0 {
+		return fmt.Errorf("is %q: use a whole number of tokens, or 0", v)
+	}
+	return nil
+}
+
+func checkBudget(v string) error {
+	if n, err := strconv.ParseInt(v, 10, 64); err != nil || n != -1 && (n < 1 || n > 1<<50) {
+		return fmt.Errorf("is %q: use a whole number of tokens above 0, or -1 for no limit", v)
+	}
+	return nil
+}
+
+func checkRate(v string) error {
+	if n, err := strconv.ParseFloat(v, 64); err != nil || !(n >= 0 && n <= 1000) {
+		return fmt.Errorf("is %q: use a number from 0 to 1000, such as 5 or 0.5", v)
+	}
+	return nil
+}
+
+func checkPrices(v string) error {
+	if _, err := meter.ParsePrices(v); err != nil {
+		return fmt.Errorf("cannot be read: %w", err)
 	}
 	return nil
 }

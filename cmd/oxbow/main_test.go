@@ -19,6 +19,8 @@ import (
 	_ "modernc.org/sqlite" // the driver, for what a hand does to a file
 
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/llm/llmtest"
+	"github.com/oxbow-memory/oxbow/llm/offline"
 )
 
 func TestMain(m *testing.M) {
@@ -48,7 +50,8 @@ func TestStoriesOnPostgres(t *testing.T) {
 	testscript.Run(t, stories("testdata/postgres", func(env *testscript.Env) { env.Setenv("POSTGRES", url) }))
 }
 
-// stories gives scripts a home of their own and the words beside the usual ones:
+// stories gives scripts a home of their own, a model that answers at $MODEL as
+// the rules would, and the words beside the usual ones:
 //
 //	exits CODE COMMAND…       runs a command that must end with the code
 //	capture NAME REGEXP       sets a variable to the first group in stdout
@@ -65,6 +68,12 @@ func stories(dir string, more func(*testscript.Env)) testscript.Params {
 				env.Setenv(name, filepath.Join(env.WorkDir, folder))
 			}
 			env.Setenv("TZ", "UTC")
+			model, err := llmtest.Start("127.0.0.1:0", offline.New())
+			if err != nil {
+				return err
+			}
+			env.Defer(model.Close)
+			env.Setenv("MODEL", model.URL())
 			env.Setenv("DB", filepath.Join(env.WorkDir, "data", "oxbow", "oxbow.db"))
 			if more != nil {
 				more(env)

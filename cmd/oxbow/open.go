@@ -10,6 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
 	"github.com/oxbow-memory/oxbow/llm"
+	"github.com/oxbow-memory/oxbow/llm/meter"
 	"github.com/oxbow-memory/oxbow/llm/offline"
 	"github.com/oxbow-memory/oxbow/llm/openai"
 	"github.com/oxbow-memory/oxbow/store"
@@ -39,16 +40,19 @@ func (a *app) heeding(heed bool, fn func(ctx context.Context, s *session, args [
 		if err != nil {
 			return err
 		}
-		judge, err := newJudge(conf)
-		if err != nil {
+		if _, err := newJudge(conf); err != nil { // before a database is made
 			return err
 		}
 		st, err := a.openMigrated(cmd.Context(), conf)
 		if err != nil {
 			return err
 		}
+		judge, err := countedJudge(conf, st)
+		if err != nil {
+			return errors.Join(err, st.Close())
+		}
 		s := &session{app: a, conf: conf, st: st, judge: judge, tenant: conf.text("tenant"),
-			engine: engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate})}
+			engine: engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate, Budget: conf.budget()})}
 		return errors.Join(fn(cmd.Context(), s, args), st.Close())
 	}
 }
@@ -72,15 +76,54 @@ func newJudge(c settings) (llm.Judge, error) {
 	if c.text("judge") == "offline" {
 		return offline.New(), nil
 	}
+	j, err := newModel(c, nil)
+	if err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// newModel makes the judge that asks a model; m counts what it takes.
+func newModel(c settings, m llm.Meter) (*openai.Judge, error) {
 	j, err := openai.New(openai.Config{
 		BaseURL: c.text("openai.base_url"), Key: openai.Secret(c.text("openai.key")),
 		Model: c.text("openai.model"), SynthesisModel: c.text("openai.synthesis_model"),
 		Timeout: c.period("openai.timeout"), SynthesisTimeout: c.period("openai.synthesis_timeout"),
+		MaxOutputTokens: int(c.tokens("openai.max_output_tokens")), RequestsPerSecond: c.number("openai.requests_per_second"),
+		BreakFor: c.period("openai.break_for"), Meter: m,
 	})
 	if err != nil {
 		return nil, oxbow.WrapError(oxbow.CodeInvalid, err, "the judge openai cannot be used; see openai.* in oxbow config show")
 	}
 	return j, nil
+}
+
+// countedJudge is newJudge for work on a database, which keeps count of what a
+// model takes and remembers what it said.
+func countedJudge(c settings, st store.Store) (llm.Judge, error) {
+	if c.text("judge") == "offline" {
+		return newJudge(c)
+	}
+	j, err := newModel(c, newMeter(c, st))
+	if err != nil {
+		return nil, err
+	}
+	return meter.NewCache(meter.CacheConfig{Store: st, Judge: j, Identity: j.Identity()}), nil
+}
+
+func newMeter(c settings, st store.Store) *meter.Meter {
+	known, _ := meter.KnownPrices()
+	own, _ := meter.ParsePrices(c.text("openai.prices")) // check has let it through
+	return meter.New(meter.Config{Store: st, Budget: c.tokens("openai.budget"), Prices: known.With(own)})
+}
+
+// budget is what the status measures a day's tokens against: 0 when no model
+// is asked or there is no limit.
+func (s settings) budget() int64 {
+	if s.text("judge") == "offline" {
+		return 0
+	}
+	return max(0, s.tokens("openai.budget"))
 }
 
 // openStore opens the database without migrating it.

@@ -63,6 +63,7 @@ func rootCommand(a *app) *cobra.Command {
 	add(groupWork, scheduleCommand(a))
 	add(groupCare, statusCommand(a))
 	add(groupCare, doctorCommand(a))
+	add(groupCare, llmCommand(a))
 	add(groupCare, evalCommand(a))
 	add(groupCare, dbCommand(a))
 	add(groupCare, configCommand(a))

@@ -51,6 +51,7 @@ func (p *printer) status(st engine.Status) {
 	}
 	p.pair("workers", workers)
 	p.pair("jobs", fmt.Sprintf("%d waiting or running", st.Pending))
+	p.budget(st.Budget)
 	for _, q := range st.Queues {
 		if q.Paused {
 			p.pair("", fmt.Sprintf("the queue %s is paused; go on with: oxbow queue resume %s", q.Queue, q.Queue))
@@ -74,6 +75,18 @@ func (p *printer) status(st engine.Status) {
 			name = "next"
 		}
 		p.pair(name, fmt.Sprintf("%s  %s in %s", stamp(d.NextAt), d.Name, d.Scope.Name))
+	}
+}
+
+// budget says how the day's tokens stand, and who waits for the next day's.
+func (p *printer) budget(b *engine.Budget) {
+	if b == nil {
+		return
+	}
+	p.pair("tokens", fmt.Sprintf("%d of %d taken on %s", b.Taken, b.Limit, b.Day))
+	if b.Waiting != "" {
+		p.pair("", fmt.Sprintf("%s that need the model wait until %s; openai.budget raises the limit, oxbow llm cost shows what was taken",
+			b.Waiting, stamp(b.Until)))
 	}
 }
 

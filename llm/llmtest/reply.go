@@ -14,6 +14,27 @@ type Reply struct {
 	stall  <-chan struct{} // in the middle of the body
 	hangup bool            // in the middle of the body
 	judge  bool
+	counts *counted // of a chat completion, whose usage depends on the request
+}
+
+// counted is a chat completion without its usage.
+type counted struct {
+	choice map[string]any
+	length int
+}
+
+// answering gives the reply with the usage that it has for a request: a token
+// for every four bytes, as models count roughly.
+func (r Reply) answering(req Request) Reply {
+	if r.counts == nil {
+		return r
+	}
+	in, out := (len(req.Body)+3)/4, (r.counts.length+3)/4
+	r.body = mustJSON(map[string]any{
+		"id": "fake", "object": "chat.completion", "created": 0, "model": "fake", "choices": []any{r.counts.choice},
+		"usage": map[string]any{"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out},
+	})
+	return r
 }
 
 // Text is a chat completion with the given content.
@@ -107,11 +128,8 @@ func completion(content, refusal, finish string) Reply {
 	if refusal != "" {
 		message["content"], message["refusal"] = nil, refusal
 	}
-	return Status(http.StatusOK, mustJSON(map[string]any{
-		"id": "fake", "object": "chat.completion", "created": 0, "model": "fake",
-		"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}},
-		"usage":   map[string]any{"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-	}))
+	choice := map[string]any{"index": 0, "message": message, "finish_reason": finish}
+	return Reply{status: http.StatusOK, counts: &counted{choice: choice, length: len(content) + len(refusal)}}
 }
 
 func errorJSON(message, kind string) string {

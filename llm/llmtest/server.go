@@ -169,7 +169,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply = s.judged(r.Context(), req)
 		reply.stall, reply.hangup = stall, hangup
 	}
-	reply.write(w, gone)
+	reply.answering(req).write(w, gone)
 }
 
 // gone waits for a release, and tells whether the client or the server went

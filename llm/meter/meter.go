@@ -12,7 +12,7 @@ import (
 )
 
 // DefaultBudget is how many tokens a tenant may take in a day where nothing
-// else is said: about four hundred long turns, or a few cents to a few dollars.
+// else is said: a few hundred turns, at some five thousand tokens each.
 const DefaultBudget = 2_000_000
 
 // Config is what a meter works with.
@@ -49,19 +49,20 @@ const settleWithin = 30 * time.Second
 // Reserve implements llm.Meter.
 func (m *Meter) Reserve(ctx context.Context, c llm.Call) (llm.Call, error) {
 	c.At = m.cfg.Clock().UTC().Truncate(time.Millisecond)
+	day, next := llm.BudgetDay(c.At)
 	limit := m.limit(c.Purpose)
 	fits := false
 	err := m.cfg.Store.InTx(ctx, func(ctx context.Context, tx store.Tx) (err error) {
-		fits, err = tx.ReserveTokens(ctx, c.Caller.Tenant, Day(c.At), reserved(c), limit)
+		fits, err = tx.ReserveTokens(ctx, c.Caller.Tenant, day, reserved(c), limit)
 		return err
 	})
 	if err != nil {
 		return c, fmt.Errorf("draw on the budget: %w", err)
 	}
 	if !fits {
-		return c, &llm.AwayError{RetryAfter: NextDay(c.At).Sub(c.At), Err: oxbow.Errorf(oxbow.CodeBudget,
+		return c, &llm.AwayError{RetryAfter: next.Sub(c.At), Err: oxbow.Errorf(oxbow.CodeBudget,
 			"the tokens of %s are used up: %s asks for %d and the limit is %d; raise openai.budget, or wait for the next day of UTC",
-			Day(c.At), c.Purpose, reserved(c), limit)}
+			day, c.Purpose, reserved(c), limit)}
 	}
 	return c, nil
 }
@@ -74,14 +75,10 @@ func (m *Meter) limit(purpose string) int64 {
 	case m.cfg.Budget < 0 || purpose == llm.PurposePing:
 		return unlimited
 	case isPass(purpose):
-		return PassLimit(m.cfg.Budget)
+		return llm.PassLimit(m.cfg.Budget)
 	}
 	return m.cfg.Budget
 }
-
-// PassLimit is where passes stop, so that a quarter of the day's tokens is left
-// for new writes.
-func PassLimit(budget int64) int64 { return budget / 4 * 3 }
 
 // isPass tells whether a question belongs to a pass and not to a write.
 func isPass(purpose string) bool { return purpose == "cluster" || purpose == "synthesize" }
@@ -94,8 +91,9 @@ func (m *Meter) Settle(ctx context.Context, c llm.Call, s llm.Spent) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
 	defer cancel()
 	row := m.row(c, s)
+	day, _ := llm.BudgetDay(c.At)
 	err := m.cfg.Store.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
-		if err := tx.SettleTokens(ctx, c.Caller.Tenant, Day(c.At), int64(s.In)+int64(s.Out)-reserved(c)); err != nil || !s.Reached {
+		if err := tx.SettleTokens(ctx, c.Caller.Tenant, day, int64(s.In)+int64(s.Out)-reserved(c)); err != nil || !s.Reached {
 			return err
 		}
 		return tx.PutLLMCall(ctx, row)
@@ -118,13 +116,4 @@ func (m *Meter) row(c llm.Call, s llm.Spent) store.LLMCall {
 		row.Job = c.Purpose
 	}
 	return row
-}
-
-// Day is the day of UTC that an instant's tokens are taken from.
-func Day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
-
-// NextDay is when the next day's tokens can be taken.
-func NextDay(t time.Time) time.Time {
-	y, mo, d := t.UTC().Date()
-	return time.Date(y, mo, d+1, 0, 0, 0, 0, time.UTC)
 }

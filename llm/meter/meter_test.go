@@ -34,10 +34,21 @@ func call(b *lab.Bench, purpose string, tokens int) llm.Call {
 		Model: "small", In: tokens - 10, MaxOut: 10}
 }
 
+// day and nextDay are of the instant at which the bench stands.
+func day(b *lab.Bench) string {
+	d, _ := llm.BudgetDay(b.Clock.Now())
+	return d
+}
+
+func nextDay(b *lab.Bench) time.Time {
+	_, next := llm.BudgetDay(b.Clock.Now())
+	return next
+}
+
 // wantDrawn checks what is drawn of the day on which the bench stands.
 func wantDrawn(b *lab.Bench, want int64) {
 	b.Helper()
-	got, err := b.DB.TokensOf(b.Ctx, b.Scope.Tenant, meter.Day(b.Clock.Now()))
+	got, err := b.DB.TokensOf(b.Ctx, b.Scope.Tenant, day(b))
 	b.Must(err)
 	if got.Drawn != want {
 		b.Fatalf("%d tokens are drawn, want %d", got.Drawn, want)
@@ -48,7 +59,7 @@ func wantDrawn(b *lab.Bench, want int64) {
 func wantAway(b *lab.Bench, err error) {
 	b.Helper()
 	away, ok := err.(*llm.AwayError)
-	if !ok || oxbow.CodeOf(err) != oxbow.CodeBudget || !b.Clock.Now().Add(away.RetryAfter).Equal(meter.NextDay(b.Clock.Now())) {
+	if !ok || oxbow.CodeOf(err) != oxbow.CodeBudget || !b.Clock.Now().Add(away.RetryAfter).Equal(nextDay(b)) {
 		b.Fatalf("got %v", err)
 	}
 }
@@ -113,7 +124,7 @@ func TestBudget(t *testing.T) {
 			m := newMeter(b, 1000)
 			c, err := m.Reserve(b.Ctx, call(b, "extract", 1000))
 			b.Must(err)
-			b.Clock.Set(meter.NextDay(b.Clock.Now()))
+			b.Clock.Set(nextDay(b))
 			_, err = m.Reserve(b.Ctx, call(b, "extract", 900))
 			b.Must(err)
 			b.Must(m.Settle(b.Ctx, c, llm.Spent{Reached: true, Outcome: llm.OutcomeOK, In: 10, Out: 1}))
@@ -303,7 +314,7 @@ func TestRetriedJob(t *testing.T) {
 			for i := range drawn {
 				_, err := c.Confidence(asks(b, m.ID), "I like tea.", llm.TurnText{User: "I like tea."})
 				b.Must(err)
-				got, err := b.DB.TokensOf(b.Ctx, b.Scope.Tenant, meter.Day(b.Clock.Now()))
+				got, err := b.DB.TokensOf(b.Ctx, b.Scope.Tenant, day(b))
 				b.Must(err)
 				drawn[i] = got.Drawn
 			}
