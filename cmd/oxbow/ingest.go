@@ -189,6 +189,9 @@ func (i *ingest) finish(ctx context.Context) error {
 		}
 		return fmt.Sprintf("reading: %s to go, %s", number(counts[oxbow.TurnWaiting], "turn", "turns"), number(jobs, "job", "jobs"))
 	}
+	if i.stored.New >= largeIngest {
+		i.s.sayEstimate(i.stored.New)
+	}
 	done, err := i.s.settleJobs(ctx, "", false, left)
 	if err != nil {
 		i.s.say("all turns are stored; what is not read yet waits")

@@ -133,6 +133,32 @@ func (p *printer) costs(sums []store.LLMCost) {
 	}
 }
 
+// largeIngest is how many new turns are worth an estimate before they are read.
+const largeIngest = 50
+
+// What a turn takes, between one with one new memory and one with three; see
+// TestTokensPerWrite of llm/openai.
+const (
+	turnTokensIn  = 5000
+	turnTokensOut = 500
+)
+
+// sayEstimate says what it will take to have turns read by a model.
+func (s *session) sayEstimate(turns int) {
+	if s.conf.text("judge") == "offline" {
+		return
+	}
+	tokens := int64(turns) * (turnTokensIn + turnTokensOut)
+	words := fmt.Sprintf("reading %d turns with %s takes about %d tokens", turns, s.conf.text("openai.model"), tokens)
+	if cost := s.conf.prices().Cost(s.conf.text("openai.model"), turns*turnTokensIn, 0, turns*turnTokensOut); cost != nil {
+		words += fmt.Sprintf(", about $%.2f", *cost)
+	}
+	if limit := s.conf.budget(); limit > 0 && tokens > limit {
+		words += fmt.Sprintf(", which are those of %d days; openai.budget raises the limit", (tokens+limit-1)/limit)
+	}
+	s.say("%s", words)
+}
+
 func costCells(c store.LLMCost) []string {
 	cost := "-"
 	if c.Cost != nil {

@@ -112,9 +112,14 @@ func countedJudge(c settings, st store.Store) (llm.Judge, error) {
 }
 
 func newMeter(c settings, st store.Store) *meter.Meter {
+	return meter.New(meter.Config{Store: st, Budget: c.tokens("openai.budget"), Prices: c.prices()})
+}
+
+// prices are the known ones under those that are configured.
+func (s settings) prices() meter.Prices {
 	known, _ := meter.KnownPrices()
-	own, _ := meter.ParsePrices(c.text("openai.prices")) // check has let it through
-	return meter.New(meter.Config{Store: st, Budget: c.tokens("openai.budget"), Prices: known.With(own)})
+	own, _ := meter.ParsePrices(s.text("openai.prices")) // check has let it through
+	return known.With(own)
 }
 
 // budget is what the status measures a day's tokens against: 0 when no model
