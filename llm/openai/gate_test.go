@@ -134,7 +134,7 @@ func TestBreaker(t *testing.T) {
 
 	t.Run("leaves an endpoint alone that was away five times, and tries it when it said it would", func(t *testing.T) {
 		t.Parallel()
-		s, j := setup(t, func(c *openai.Config) { c.BreakFor = 100 * time.Millisecond })
+		s, j := setup(t, func(c *openai.Config) { c.BreakFor = 600 * time.Millisecond })
 		s.Away()
 		var err error
 		for range 8 {
@@ -146,7 +146,7 @@ func TestBreaker(t *testing.T) {
 			t.Fatalf("%d requests were sent, want 5", n)
 		}
 		gone, _ := errors.AsType[*llm.AwayError](err)
-		if gone.RetryAfter <= 0 || gone.RetryAfter > 100*time.Millisecond {
+		if gone.RetryAfter <= 0 || gone.RetryAfter > 600*time.Millisecond {
 			t.Fatalf("the breaker asks to wait for %s", gone.RetryAfter)
 		}
 		s.Back()
