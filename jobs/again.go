@@ -67,6 +67,7 @@ func (d Deps) unsaid(ctx context.Context, t oxbow.Turn, ms []oxbow.Memory) ([]ox
 func (d Deps) saidBefore(ctx context.Context, m oxbow.Memory, made []oxbow.Memory) (bool, error) {
 	offered := map[string]oxbow.Memory{}
 	var others []llm.Statement
+	owners := []string{m.Turn} // m is not stored yet
 	for _, o := range made {
 		if o.Status == oxbow.Erased || o.Source != m.Source || m.IsFact() && !o.IsFact() {
 			continue
@@ -79,14 +80,14 @@ func (d Deps) saidBefore(ctx context.Context, m oxbow.Memory, made []oxbow.Memor
 		}
 		label := "c" + itoa(len(others)+1)
 		offered[label] = o
-		others = append(others, statement(label, o))
+		others, owners = append(others, statement(label, o)), append(owners, o.ID)
 	}
 	// What is in quarantine is not shown to a judge; in other words it is stored
 	// once more, as much out of sight as before.
 	if len(others) == 0 || m.Status == oxbow.Quarantined {
 		return false, nil
 	}
-	rs, err := d.Judge.Relate(ctx, statement("new", m), others)
+	rs, err := d.Judge.Relate(llm.WithOwners(ctx, owners...), statement("new", m), others)
 	if errors.Is(err, llm.ErrUnparsable) {
 		return false, nil
 	}

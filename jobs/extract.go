@@ -81,12 +81,13 @@ func (w *extractWorker) turns(ctx context.Context, job *river.Job[Extract]) erro
 // extract asks the judge about one turn and stores what passes the gate.
 func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t oxbow.Turn) error {
 	a := aboutTurn(t, job.Args.Again)
-	found, err := w.Judge.Extract(asking(ctx, "extract", t.Scope, a.Run, t.ID), textOf(t))
+	asked := asking(ctx, "extract", t.Scope, a.Run, t.ID)
+	found, err := w.Judge.Extract(asked, textOf(t))
 	if err != nil {
 		return err
 	}
 	kept, refused := gateDrafts(t, found.Drafts, w.now())
-	if kept, err = w.unsaid(ctx, t, kept); err != nil {
+	if kept, err = w.unsaid(asked, t, kept); err != nil {
 		return err
 	}
 	// The run before is part of the key: a turn that was opened again may meet a
@@ -216,12 +217,13 @@ func (d Deps) PlanExtract(ctx context.Context, s oxbow.Scope, since time.Time) (
 			if t.State == oxbow.TurnErased {
 				continue
 			}
-			found, err := d.Judge.Extract(asking(ctx, "extract", s, "", t.ID), textOf(t))
+			asked := asking(ctx, "extract", s, "", t.ID)
+			found, err := d.Judge.Extract(asked, textOf(t))
 			if err != nil {
 				return nil, err
 			}
 			kept, _ := gateDrafts(t, found.Drafts, d.now())
-			if kept, err = d.unsaid(ctx, t, kept); err != nil {
+			if kept, err = d.unsaid(asked, t, kept); err != nil {
 				return nil, err
 			}
 			for _, m := range kept {
