@@ -113,6 +113,13 @@ func (c *claim) readMood() {
 	c.neg = negations(c.words)%2 == 1
 }
 
+// normative tells whether what sounds like a plan says how things should be.
+func (c *claim) normative() bool {
+	return c.has("should", "ought", "have to") && !c.has(otherNorms...)
+}
+
+var otherNorms = slices.DeleteFunc(slices.Clone(planPhrases), func(s string) bool { return s == "should" || s == "ought" || s == "have to" })
+
 // goingSomewhere is going to a place, which is no plan.
 var goingSomewhere = regexp.MustCompile(` (?:likes?|loves?|enjoys?|keeps?|started|stopped|hates?|avoids?) going to `)
 

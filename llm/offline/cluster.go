@@ -17,6 +17,14 @@ const (
 	nearlySame  = 0.6  // of the shorter one's words
 	sharedOfAll = 0.55 // of the words of both
 	minShared   = 2
+
+	// sameInOtherWords is the likeness of two that share fewer stems and more
+	// of their roots: allergic to peanuts, a peanut allergy.
+	sameInOtherWords = 0.8
+
+	// fewWords is up to how many words a word of one's own on either side makes
+	// two statements: plays the violin, plays chess.
+	fewWords = 4
 )
 
 // cluster groups statements by complete link: every member is nearly the same
@@ -78,6 +86,10 @@ func edges(ctx context.Context, items []llm.Statement, cs []*claim, sets [][]str
 			byStem[st] = append(byStem[st], i)
 		}
 	}
+	ps := make([]profile, len(items))
+	for i, it := range items {
+		ps[i] = profileOf(it.Text)
+	}
 	var out []edge
 	like := map[[2]int]bool{}
 	for a := range items {
@@ -94,7 +106,12 @@ func edges(ctx context.Context, items []llm.Statement, cs []*claim, sets [][]str
 		}
 		for b, shared := range seen {
 			l := float64(shared) / float64(min(len(sets[a]), len(sets[b])))
-			if shared < minShared || l < nearlySame || looser(sets[a], sets[b], shared) || !together(items[a], items[b], cs[a], cs[b]) {
+			if shared < minShared || l < nearlySame || looser(sets[a], sets[b], shared) {
+				if l = similarity(ps[a], ps[b]); l < sameInOtherWords {
+					continue
+				}
+			}
+			if otherWords(sets[a], sets[b]) || !together(items[a], items[b], cs[a], cs[b]) {
 				continue
 			}
 			out = append(out, edge{a, b, l})
@@ -105,6 +122,17 @@ func edges(ctx context.Context, items []llm.Statement, cs []*claim, sets [][]str
 		return cmp.Or(cmp.Compare(y.like, x.like), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
 	})
 	return out, like, nil
+}
+
+// otherWords tells whether each of two short lists holds a word that has no
+// counterpart in the other one.
+func otherWords(a, b []string) bool {
+	lacks := func(xs, ys []string) bool {
+		return slices.ContainsFunc(xs, func(x string) bool {
+			return !lightWords[x] && !slices.ContainsFunc(ys, func(y string) bool { return x == y || nearStem(x, y) > 0 })
+		})
+	}
+	return min(len(a), len(b)) <= fewWords && lacks(a, b) && lacks(b, a)
 }
 
 // looser tells whether two say so much beside the shared words that these are
@@ -131,7 +159,7 @@ func together(a, b llm.Statement, ca, cb *claim) bool {
 	if ca.cut() || cb.cut() || sortOf(a.Kind) != sortOf(b.Kind) || a.Key != "" || b.Key != "" || sameOwner(ca, cb) < 1 {
 		return false
 	}
-	if ca.planned != cb.planned && sortOf(a.Kind) != oxbow.Preference || ca.asked || cb.asked {
+	if (ca.planned && !ca.normative()) != (cb.planned && !cb.normative()) && sortOf(a.Kind) != oxbow.Preference || ca.asked || cb.asked {
 		return false
 	}
 	for _, m := range ca.mentions {

@@ -20,10 +20,10 @@ var doubts = []struct {
 	level   float64
 	phrases []string
 }{
-	{speculation, []string{"no idea", "wondering", "what if", "who knows", "hypothetically", "just speculating", "i doubt", "complete guess", "wild guess", "pure speculation", "anyone's guess", "wonder if", "wonder whether", "purely a hunch"}},
-	{weak, []string{"maybe", "perhaps", "possibly", "might", "not sure", "unsure", "could be", "considering", "toying with", "i suppose", "not certain", "not convinced", "rumour", "rumor", "supposedly", "allegedly", "can not remember", "do not remember", "may be", "tempted"}},
-	{reasonable, []string{"i think", "i believe", "i guess", "probably", "likely", "seems", "seem", "appears", "apparently", "presumably", "i assume", "thinking of", "thinking about", "planning to", "looking at", "looking into", "i suspect", "if i remember", "iirc", "i heard", "investigating", "evaluating", "i expect", "i do not think", "hopefully", "ought to", "tentatively"}},
-	{implied, []string{"usually", "generally", "mostly", "tend to", "tends to", "pretty sure", "fairly sure", "almost certain", "as far as i know", "afaik", "typically", "often", "more or less", "should be fine", "looks like", "roughly", "normally", "sometimes"}},
+	{speculation, []string{"no idea", "wondering", "what if", "who knows", "hypothetically", "just speculating", "i doubt", "complete guess", "wild guess", "pure speculation", "anyone 's guess", "wonder if", "wonder whether", "purely a hunch"}},
+	{weak, []string{"maybe", "perhaps", "possibly", "might", "not sure", "unsure", "could be", "considering", "toying with", "not certain", "not convinced", "rumour", "rumor", "supposedly", "allegedly", "can not remember", "do not remember", "may be", "tempted"}},
+	{reasonable, []string{"i think", "i believe", "i guess", "i suppose", "according to", "in my opinion", "my impression", "probably", "likely", "seems", "seem", "appears", "apparently", "presumably", "i assume", "i reckon", "thinking of", "thinking about", "planning to", "looking at", "looking into", "i suspect", "i heard", "investigating", "evaluating", "i expect", "i do not think", "hopefully", "ought to", "tentatively"}},
+	{implied, []string{"usually", "generally", "mostly", "tend to", "tends to", "pretty sure", "fairly sure", "almost certain", "as far as i know", "afaik", "typically", "often", "more or less", "should be fine", "looks like", "roughly", "normally", "sometimes", "most of the time", "hardly ever", "rarely", "must have", "if i remember", "iirc", "fairly confident", "as a rule"}},
 }
 
 // certain phrases hold words of doubt and express none.
@@ -58,8 +58,25 @@ func rate(memory string, t llm.TurnText) float64 {
 	}
 	if !user {
 		level = min(level, implied)
+		if read(best).has("you could", "you can", "you should", "you might", "consider", "i recommend", "i would recommend", "a good default") {
+			return speculation // advice tells nothing of the user
+		}
 	}
-	return min(level, doubt(best), doubt(memory))
+	return min(level, committed(best, want), doubt(memory))
+}
+
+// committed gives the level that a sentence leaves to a claim that it holds: by
+// the verb that governs the claim when there is one, and by words of doubt.
+func committed(best string, want *claim) float64 {
+	s := read(best)
+	level, ok := governed(s, want.stems, want.neg)
+	switch {
+	case ok && level == explicit:
+		return level // what one knows, one knows in questions too
+	case ok:
+		return min(level, max(doubt(best), 0.15))
+	}
+	return doubt(best)
 }
 
 // covered gives the share of stems that a sentence holds.
@@ -67,7 +84,7 @@ func covered(stems []string, s string) float64 {
 	if len(stems) == 0 {
 		return 0
 	}
-	return float64(len(common(stems, stemsOf(s)))) / float64(len(unique(stems)))
+	return float64(len(common(stems, content(read(s).words)))) / float64(len(unique(stems)))
 }
 
 // doubt gives the level that a sentence's own words allow.
@@ -79,8 +96,14 @@ func doubt(s string) float64 {
 			return d.level
 		}
 	}
-	if strings.HasSuffix(c.norm, " ? ") && presupposed.FindString(s) == "" {
+	switch {
+	case c.has("if i had", "if i were", "if we had", "if we were", "if it were") && c.has("would"):
+		return speculation
+	case c.starts("if", "unless", "provided", "assuming"):
 		return weak
+	}
+	if strings.HasSuffix(c.norm, " ? ") && presupposed.FindString(s) == "" {
+		return speculation
 	}
 	if (&claim{sentence: c}).hasMay() {
 		return weak

@@ -210,7 +210,7 @@ func (p dateParser) weekdayAnd(i int) (found, bool) {
 		j++
 	}
 	day, ok := weekdays[p.low(j)]
-	if !ok {
+	if !ok || len(p.low(j)) < 6 && !p.isCapital(j) {
 		return found{}, false
 	}
 	j++

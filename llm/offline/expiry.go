@@ -19,10 +19,11 @@ var (
 
 	// occasions take place on a day and are over after it.
 	occasions = []string{"meeting", "demo", "exam", "interview", "appointment", "presentation", "presenting", "conference", "meetup", "flight", "flying", "travelling", "traveling",
-		"trip", "visiting", "visit", "arriving", "arrives", "leaving", "call", "launch", "launching", "launches", "release", "releasing", "releases", "ship", "ships", "shipping", "cutover", "workshop", "talk",
+		"trip", "visiting", "visit", "visits", "flies", "travels", "arriving", "arrives", "leaving", "call", "launch", "launching", "launches", "release", "releasing", "releases", "ship", "ships", "shipping", "cutover", "workshop", "talk",
 		"kickoff", "review", "retro", "audit", "migration", "maintenance", "standup", "dentist", "doctor", "wedding", "party", "concert", "match", "session", "training", "onboarding", "handover",
 		"holiday", "vacation", "on leave", "out of office", "ooo", "day off", "days off", "week off", "off work", "away", "on call", "on-call", "at home", "working from", "scheduled", "booked", "go live", "goes live",
-		"starts", "opens", "election", "webinar", "sprint", "rollout", "downtime", "window", "covering", "staying"}
+		"starts", "opens", "election", "hackathon", "rehearsal", "festival", "tournament", "lecture", "seminar", "exhibition", "campaign", "pilot", "beta", "guests", "leaves", "runs out", "moving", "surgery", "operation", "delivery", "arrival", "departure",
+		"show", "play", "premiere", "gig", "course", "class", "camp", "marathon", "race", "final", "ceremony", "funeral", "barbecue", "picnic", "dinner", "lunch", "brunch", "sale", "auction", "hearing", "trial", "checkup", "inspection", "vote", "voting", "webinar", "sprint", "rollout", "downtime", "window", "covering", "staying"}
 
 	// begins are the words after which a day is a start and no end.
 	begins = set("since", "from", "starting", "effective", "after", "as")
@@ -43,7 +44,7 @@ func expiry(s llm.Statement, zone *time.Location) llm.Expiry {
 		zone = time.UTC
 	}
 	c := parse(s.Text, s.SaidAt.In(zone))
-	if c.cut() || c.asked || c.conditional || s.Key != "" || s.Kind == oxbow.Fact || s.Kind == oxbow.Preference || standing(c) || repeats.MatchString(c.norm) {
+	if c.cut() || c.asked || c.conditional || s.Key != "" || s.Kind == oxbow.Fact || s.Kind == oxbow.Preference || standing(c) || c.repeating() {
 		return llm.Expiry{}
 	}
 	if d, ok := c.ending(); ok {
@@ -59,6 +60,27 @@ func expiry(s llm.Statement, zone *time.Location) llm.Expiry {
 	return llm.Expiry{}
 }
 
+// kindOfMeeting are words of repetition before what is held on one given day:
+// the quarterly review is on 25 November.
+var kindOfMeeting = regexp.MustCompile(` (?:weekly|monthly|yearly|annual|quarterly) (?:[a-z]+ ){0,2}(?:is|takes place|was moved|starts|ends|deadline|report is due) `)
+
+// repeating tells whether a statement is of what comes back, and not of one
+// time of it.
+func (c *claim) repeating() bool {
+	if !repeats.MatchString(c.norm) {
+		return false
+	}
+	if !kindOfMeeting.MatchString(c.norm) {
+		return true
+	}
+	for _, d := range c.dates {
+		if hasDigit(c.lowAt(d.from)) || hasDigit(c.lowAt(d.to-1)) {
+			return false
+		}
+	}
+	return true
+}
+
 // standing tells whether a statement is a rule that holds for good: "never
 // deploy before a weekend" does not end with the weekend.
 func standing(c *claim) bool {
@@ -68,7 +90,10 @@ func standing(c *claim) bool {
 // ending gives the day that ends the statement: of several the one that a limit
 // points at, else the last.
 func (c *claim) ending() (found, bool) {
-	if !c.has(limits...) && !c.has(occasions...) && !c.has("for the next", "this week", "today", "tomorrow", "tonight") {
+	if c.has("favourite", "favorite") && !c.has(limits...) {
+		return found{}, false
+	}
+	if !c.has(limits...) && !c.has(occasions...) && !c.has("for the next", "this week", "this weekend", "next weekend", "today", "tomorrow", "tonight") && !c.takesPlace() {
 		return found{}, false
 	}
 	today := midnight(c.said)
@@ -93,10 +118,33 @@ func (c *claim) ending() (found, bool) {
 	return out, true
 }
 
+// takesPlace tells whether a statement says of something that it is on a day,
+// or from one day to another: the fireworks are on Thursday.
+func (c *claim) takesPlace() bool {
+	if c.has("favourite", "favorite", "called", "named", "best", "lucky", "born") {
+		return false
+	}
+	for i, d := range c.dates {
+		at := d.from - 1
+		switch w := c.lowAt(at); {
+		case w == "on" && (c.lowAt(at-1) == "is" || c.lowAt(at-1) == "are"):
+			return true
+		case w == "is" || w == "are" || w == "for":
+			first := c.lowAt(d.from)
+			if first == "next" || first == "this" || months[first] > 0 || c.lowAt(at-1) == "planned" || c.lowAt(at-1) == "set" {
+				return true
+			}
+		case i > 0 && (w == "to" || w == "until") && c.lowAt(c.dates[i-1].from-1) == "from":
+			return true
+		}
+	}
+	return false
+}
+
 // lookingBack tells whether the verb before a day without a year puts it into
 // the past: "we shipped it on Friday".
 func (c *claim) lookingBack(d found) bool {
-	if c.has("will", "until", "till", "by", "due", "moved to", "pushed to", "to", "through", "no later than", "extended", "rescheduled", "postponed") {
+	if c.has("set for", "scheduled for", "planned for", "will", "until", "till", "by", "due", "moved to", "pushed to", "to", "through", "no later than", "extended", "rescheduled", "postponed") {
 		return false
 	}
 	i := strings.Index(c.norm, " "+c.lowAt(d.from)+" ")

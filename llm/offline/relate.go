@@ -12,14 +12,25 @@ import (
 
 // relateAll judges s against each of the others, and leaves out the unrelated.
 func relateAll(ctx context.Context, s llm.Statement, others []llm.Statement) ([]llm.Relation, error) {
+	long := len(s.Text) > longText
 	c := parse(s.Text, s.SaidAt)
 	var out []llm.Relation
+	seen := map[string]bool{}
 	for _, o := range others {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		if long && len(o.Text) > longText && !text.Same(s.Text, o.Text) {
+			continue
+		}
 		if r := relatePair(s, c, o, parse(o.Text, o.SaidAt)); r != oxbow.Unrelated {
 			out = append(out, llm.Relation{Label: o.Label, Relation: r})
+			seen[o.Label] = true
+		}
+	}
+	for _, r := range passages(s, others) {
+		if !seen[r.Label] {
+			out = append(out, r)
 		}
 	}
 	return out, nil
@@ -194,7 +205,7 @@ func personalSlot(p pair) oxbow.Relation {
 // toolChange retires what says that a tool is in use once a newer statement
 // says that it was given up, or that a rival has its place.
 func toolChange(p pair) oxbow.Relation {
-	if !subset(p.n.facets, p.o.facets) || len(p.o.facets) > 0 && p.n.has("production", "prod", "live") {
+	if !subset(p.n.facets, p.o.facets) || len(p.o.facets) > 0 && p.n.has("production", "prod", "live") || contrast(p.n, p.o) {
 		return ""
 	}
 	r := p.toolChange()

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -85,7 +86,7 @@ func denial(p pair) oxbow.Relation {
 // thinDenied are words of statements that are denied which say nothing of what
 // is denied.
 var thinDenied = stems("stopped", "quit", "ceased", "gave", "give", "up", "there", "one", "someone", "somebody", "nobody", "anyone", "need", "must", "anymore", "longer", "lost", "sold", "ever", "yet", "cancelled", "own", "owns",
-	"been", "go", "goes", "going", "everyone", "everybody", "people", "something", "some", "always", "take", "takes", "abandoned")
+	"been", "go", "goes", "going", "everyone", "everybody", "people", "something", "some", "always", "learned", "learnt", "take", "takes", "abandoned")
 
 // content0 gives the stems of a statement without those of denial.
 func content0(c *claim) []string {
@@ -146,66 +147,87 @@ func (c *claim) scene() bool {
 // kinds lists, for each word, what it is one of. Few words do much: people, the
 // animals at home, and what things are commonly called.
 var kinds = makeKinds(map[string]string{
-	"person":     "man woman boy girl child kid lady guy gentleman player rider biker cyclist motorcyclist runner skateboarder snowboarder surfer skier swimmer cook chef baby toddler athlete dancer singer musician guitarist people crowd group team climber hiker worker teenager adult someone somebody performer band clown boxer fan friend",
-	"man":        "guy gentleman",
-	"guy":        "man",
-	"woman":      "lady",
-	"lady":       "woman",
-	"child":      "kid toddler infant",
-	"kid":        "child toddler",
-	"dog":        "puppy dachshund dachsund terrier hound poodle retriever",
-	"cat":        "kitten",
-	"animal":     "dog puppy cat kitten horse monkey panda tiger lion elephant rhino badger hamster lemur bear rabbit sloth squirrel cow deer goat sheep fish bird turtle",
-	"bird":       "parrot duck penguin eagle",
-	"bike":       "bicycle motorcycle motorbike cycle bmx",
-	"bicycle":    "bike cycle",
-	"motorcycle": "motorbike bike",
-	"biker":      "cyclist motorcyclist rider",
-	"cyclist":    "biker rider",
-	"rider":      "biker cyclist motorcyclist",
-	"vehicle":    "car truck bus van motorcycle bike jeep tractor",
-	"car":        "jeep vehicle",
-	"cut":        "slice chop dice peel saw",
-	"slice":      "cut chop dice",
-	"chop":       "cut slice dice",
-	"dice":       "cut slice chop",
-	"fry":        "cook grill",
-	"cook":       "fry grill bake boil roast stir",
-	"speak":      "talk say chat",
-	"talk":       "speak say chat",
-	"run":        "sprint jog race dash",
-	"jump":       "leap hop bounce",
-	"walk":       "stroll hike stride",
-	"eat":        "chew nibble bite feed devour",
-	"play":       "perform",
-	"mix":        "stir blend",
-	"stir":       "mix blend",
-	"pour":       "add put",
-	"add":        "put pour mix sprinkle",
-	"put":        "place add pour lay sprinkle",
-	"place":      "put lay",
-	"water":      "river lake ocean pool sea pond stream wave beach",
-	"ball":       "football basketball baseball",
-	"food":       "chicken pasta rice meat bread fruit vegetable cheese egg butter okra",
-	"beach":      "sand shore seashore",
-	"ground":     "floor grass",
-	"field":      "grass meadow lawn pasture",
-	"photo":      "picture photograph",
-	"watch":      "look stare observe",
-	"look":       "watch stare gaze",
-	"wear":       "dress",
-	"hit":        "strike kick",
-	"draw":       "sketch",
-	"write":      "type",
-	"hole":       "burrow",
-	"dig":        "burrow",
-	"exercis":    "train workout",
-	"hold":       "carry grip",
-	"carry":      "hold",
-	"ride":       "drive cycle bike",
-	"meat":       "pork beef chicken ham bacon steak",
-	"instrument": "guitar piano flute violin drum trumpet keyboard cello",
-	"piano":      "keyboard",
+	"person":       "man woman boy girl child kid lady guy gentleman player rider biker cyclist motorcyclist runner skateboarder snowboarder surfer skier swimmer cook chef baby toddler athlete dancer singer musician guitarist people crowd group team climber hiker worker teenager adult someone somebody performer band clown boxer fan friend",
+	"man":          "guy gentleman",
+	"guy":          "man",
+	"woman":        "lady",
+	"lady":         "woman",
+	"child":        "kid toddler infant",
+	"kid":          "child toddler",
+	"dog":          "puppy dachshund dachsund terrier hound poodle retriever",
+	"cat":          "kitten",
+	"animal":       "dog puppy cat kitten horse monkey panda tiger lion elephant rhino badger hamster lemur bear rabbit sloth squirrel cow deer goat sheep fish bird turtle",
+	"bird":         "parrot duck penguin eagle",
+	"bike":         "bicycle motorcycle motorbike cycle bmx",
+	"bicycle":      "bike cycle",
+	"motorcycle":   "motorbike bike",
+	"biker":        "cyclist motorcyclist rider",
+	"cyclist":      "biker rider",
+	"rider":        "biker cyclist motorcyclist",
+	"vehicle":      "car truck bus van motorcycle bike jeep tractor",
+	"car":          "jeep vehicle",
+	"cut":          "slice chop dice peel saw",
+	"slice":        "cut chop dice",
+	"chop":         "cut slice dice",
+	"dice":         "cut slice chop",
+	"fry":          "cook grill",
+	"cook":         "fry grill bake boil roast stir",
+	"speak":        "talk say chat",
+	"talk":         "speak say chat",
+	"run":          "sprint jog race dash",
+	"jump":         "leap hop bounce",
+	"walk":         "stroll hike stride",
+	"eat":          "chew nibble bite feed devour",
+	"play":         "perform",
+	"mix":          "stir blend",
+	"stir":         "mix blend",
+	"pour":         "add put",
+	"add":          "put pour mix sprinkle",
+	"put":          "place add pour lay sprinkle",
+	"place":        "put lay",
+	"water":        "river lake ocean pool sea pond stream wave beach",
+	"ball":         "football basketball baseball",
+	"food":         "chicken pasta rice meat bread fruit vegetable cheese egg butter okra",
+	"beach":        "sand shore seashore",
+	"ground":       "floor grass",
+	"field":        "grass meadow lawn pasture",
+	"photo":        "picture photograph",
+	"watch":        "look stare observe",
+	"look":         "watch stare gaze",
+	"wear":         "dress",
+	"hit":          "strike kick",
+	"draw":         "sketch",
+	"write":        "type",
+	"hole":         "burrow",
+	"dig":          "burrow",
+	"exercis":      "train workout",
+	"hold":         "carry grip",
+	"carry":        "hold",
+	"ride":         "drive cycle bike",
+	"meat":         "pork beef chicken ham bacon steak",
+	"gun":          "pistol rifle shotgun weapon",
+	"rabbit":       "bunny",
+	"sofa":         "couch",
+	"picture":      "photo image",
+	"motorcyclist": "biker",
+	"attack":       "assault",
+	"kill":         "murder slay",
+	"say":          "state announce report tell",
+	"big":          "large huge",
+	"small":        "little tiny",
+	"start":        "begin launch",
+	"buy":          "purchase acquire",
+	"job":          "work employment",
+	"fix":          "repair mend",
+	"fast":         "quick rapid",
+	"film":         "movie",
+	"shop":         "store",
+	"illness":      "disease sickness",
+	"road":         "street highway",
+	"house":        "home",
+	"flat":         "apartment",
+	"instrument":   "guitar piano flute violin drum trumpet keyboard cello",
+	"piano":        "keyboard",
 })
 
 // makeKinds turns the table round, by stems: what each word is one of.
@@ -230,6 +252,15 @@ func makeKinds(table map[string]string) map[string]map[string]bool {
 	return out
 }
 
+// kindList is kinds in a fixed order.
+var kindList = func() map[string][]string {
+	out := map[string][]string{}
+	for s, ks := range kinds {
+		out[s] = slices.Sorted(maps.Keys(ks))
+	}
+	return out
+}()
+
 // isA tells whether a stem names something of a kind.
 func isA(s, kind string) bool { return kinds[s][kind] }
 
@@ -243,13 +274,13 @@ var opposites = makeOpposites(
 	"near close|far", "young|old", "dry|wet", "hot|cold", "clean|dirty", "asleep sleeping|awake", "happy|sad", "sitting sits|standing stands", "hitting|missing", "listening|ignoring", "following|shunning avoiding",
 	"jumping|resting sleeping lying", "catching|dropping throwing", "pushing|pulling", "lifting raising|lowering dropping", "entering|leaving exiting", "winning won|losing lost", "employed|unemployed", "left|right", "black|white", "before|after",
 	"always|never", "first|last", "maximum|minimum", "allowed permitted|forbidden prohibited", "up|down", "into|out", "naked|dressed clothed", "dressing|undressing", "visible|hidden", "manual manually|automatic automatically",
-	"paid|unpaid", "free|paid", "internal|external", "synchronous|asynchronous", "sync|async", "increasing|decreasing", "loading|unloading", "starting|stopping", "building|destroying", "wearing|removing", "above|below", "over|under",
+	"paid|unpaid", "left-handed|right-handed", "temporary|permanent", "full-time|part-time", "internal|external", "synchronous|asynchronous", "sync|async", "increasing|decreasing", "loading|unloading", "starting|stopping", "building|destroying", "wearing|removing", "above|below", "over|under",
 )
 
 // soft pairs are opposites that two pictures, or two memories, may well show at
 // once or one after the other; they conflict only where something says that the
 // one took the other's place.
-var soft = set("up", "down", "into", "out", "left", "right", "first", "last", "maximum", "minimum", "before", "after", "black", "white", "young", "old", "above", "below", "over", "under", "small", "tiny", "little", "big", "large", "huge", "short", "long", "light", "dark", "free", "paid",
+var soft = set("up", "down", "into", "out", "left", "right", "first", "last", "maximum", "minimum", "before", "after", "black", "white", "young", "old", "above", "below", "over", "under", "small", "tiny", "little", "big", "large", "huge", "short", "long", "light", "dark",
 	"sitting", "sits", "standing", "stands", "inside", "outside", "lifting", "raising", "lowering", "dry", "wet", "happy", "sad", "hitting", "missing", "on", "off")
 
 func makeOpposites(pairs ...string) map[string]map[string]bool {

@@ -26,21 +26,33 @@ var placeWords = set("in", "on", "at", "by", "with", "from", "under", "as", "eve
 // onlyValues finds that two statements of the same words differ in one value,
 // and that the newer one says that it is so now.
 func onlyValues(p pair) oxbow.Relation {
-	if len(p.n.words) > maxDenied || len(p.o.words) > maxDenied || p.n.neg != p.o.neg || p.n.has(alsoPhrases...) || likes(p.n) != 0 || likes(p.o) != 0 {
+	if len(p.n.words) > maxDenied || len(p.o.words) > maxDenied || p.n.neg != p.o.neg || p.n.has(alsoPhrases...) {
 		return ""
 	}
 	now := p.n.has(nowPhrases...)
 	a, b := values(p.n), values(p.o)
 	pre, post := shared(a, b)
+	standing := standingSlot(a[:pre])
+	if !standing && (likes(p.n) != 0 || likes(p.o) != 0) {
+		return ""
+	}
+	if r := p.onlyDropped(a, b, now); r != "" {
+		return r
+	}
 	x, y := a[pre:len(a)-post], b[pre:len(b)-post]
-	if len(x) == 0 || len(y) == 0 || len(x) > 4 || len(y) > 4 || pre+post < 1 || !now && !p.standingSlot(a[:pre]) {
-		return p.onlyDropped(a, b, now)
+	if len(x) == 0 || len(y) == 0 || len(x) > 4 || len(y) > 4 || pre+post < 1 || !now && !standing {
+		return ""
 	}
 	if slices.ContainsFunc(append(slices.Clone(x), y...), func(w value) bool { return w.low == "and" }) {
 		return ""
 	}
-	if pre == 0 {
+	switch {
+	case pre == 0 && len(x)*len(y) == 1 && kindsOf(x) == "number" && kindsOf(y) == "number" && !x[0].first && !y[0].first:
+		return oxbow.Replaces // we are six now, after four
+	case pre == 0:
 		return ""
+	case standing && len(x)+len(y) <= 4 && post == 0 && x[0].lead == "is" && y[0].lead == "is":
+		return oxbow.Contradicts
 	}
 	return p.otherValue(a[:pre], x, y, a[len(a)-post:], now)
 }
@@ -60,10 +72,7 @@ func (p pair) onlyDropped(a, b []value, now bool) oxbow.Relation {
 
 // standingSlot tells whether the words before a value name what has one value
 // by its nature, so that another one needs no "now".
-func (p pair) standingSlot(before []value) bool {
-	if len(before) == 0 {
-		return false
-	}
+func standingSlot(before []value) bool {
 	for _, v := range before {
 		if v.low == "favourite" || v.low == "favorite" {
 			return true
@@ -148,13 +157,17 @@ func (p pair) otherValue(before, x, y, after []value, now bool) oxbow.Relation {
 		return oxbow.Replaces
 	case placeWords[last] && last != "is" && last != "are" && last != "to" && last != "for":
 		return oxbow.Replaces
-	case x[0].lead == "a" && y[0].lead == "a" && len(before) > 0:
+	case article(x[0].lead) && article(y[0].lead), slices.ContainsFunc(before, func(v value) bool {
+		return v.low == "default" || v.low == "preferred" || v.low == "current" || v.low == "main"
+	}):
 		return oxbow.Replaces
 	case !now:
 		return ""
 	}
 	return oxbow.Unsure // two properties that may well go together
 }
+
+func article(w string) bool { return w == "a" || w == "an" }
 
 // newHolder finds another name before the same words. It is asked before the
 // owners of the two are compared, which differ of course.
@@ -230,8 +243,11 @@ var stateVerbs = set("is", "are", "was", "am", "has", "takes", "starts", "begins
 // valueChange reads what was changed, and to what, against what had a value.
 func valueChange(p pair) oxbow.Relation {
 	m := changed.FindStringSubmatch(p.n.norm)
-	if m == nil || p.n.neg || p.o.neg || len(p.o.words) > maxDenied {
+	if m == nil || p.n.neg || p.o.neg || len(p.o.words) > maxDenied || contrast(p.n, p.o) {
 		return ""
+	}
+	if r := p.movedHome(); r != "" {
+		return r
 	}
 	what := append(subjectOf(m[1]), subjectOf(m[2])...)
 	old := values(p.o)
@@ -250,7 +266,9 @@ func valueChange(p pair) oxbow.Relation {
 			return ""
 		}
 	}
-	if next := old[len(what)]; !stateVerbs[next.low] && !stateVerbs[next.lead] {
+	if next := old[len(what)]; next.low == "called" || next.low == "named" {
+		return oxbow.Replaces
+	} else if !stateVerbs[next.low] && !stateVerbs[next.lead] {
 		return ""
 	}
 	if len(p.o.dates) > 0 || len(p.n.dates) > 0 {
@@ -260,6 +278,40 @@ func valueChange(p pair) oxbow.Relation {
 		return oxbow.Replaces
 	}
 	return p.movedValue(old[len(what):], m[4])
+}
+
+var (
+	newHome  = regexp.MustCompile(` (?:moved|moving) (?:in)?to (?:a|an|the) (?:new |bigger |smaller )?(flat|apartment|house|office|room|desk|studio) (in|on|at|by) `)
+	promoted = regexp.MustCompile(` (?:promoted|became|is now|am now) (?:to )?(?:a |an |the )?([a-z -]+) `)
+)
+
+// movedHome reads "moved to a flat in Bremen" against where the flat was.
+func (p pair) movedHome() oxbow.Relation {
+	if m := newHome.FindStringSubmatch(p.n.norm); m != nil && p.o.has(m[1]+" is "+m[2], m[1]+" is located "+m[2], "lives "+m[2], "live "+m[2]) {
+		return oxbow.Replaces
+	}
+	if p.n.has("promoted") && promoted.MatchString(p.n.norm) && p.o.has("is a", "am a", "is an", "am an", "works as a") && len(common(p.n.stems, p.o.stems)) > 0 {
+		return oxbow.Replaces
+	}
+	return ""
+}
+
+// contrasts are words that tell two things of one sort apart: a limit for reads
+// is none for writes.
+var contrasts = [][2]string{{"read", "write"}, {"upload", "download"}, {"inbound", "outbound"}, {"incoming", "outgoing"}, {"request", "response"}, {"minimum", "maximum"}, {"min", "max"}, {"morning", "evening"}, {"adults", "children"},
+	{"desktop", "mobile"}, {"weekday", "weekend"}, {"weekdays", "weekends"}, {"client", "server"}, {"staging", "production"}, {"primary", "secondary"}, {"internal", "external"}, {"front", "back"}, {"summer", "winter"}, {"dev", "prod"},
+	{"android", "ios"}, {"first", "second"}, {"work", "private"}, {"work", "personal"}, {"home", "office"}, {"free", "paying"}, {"left", "right"}, {"soft", "hard"}, {"lower", "upper"}, {"men", "women"}, {"input", "output"}, {"local", "remote"}, {"eu", "us"}, {"old", "new"}}
+
+// contrast tells whether each of two statements names the other one of two.
+func contrast(a, b *claim) bool {
+	for _, c := range contrasts {
+		for _, xy := range [][2]string{c, {c[1], c[0]}} {
+			if a.has(xy[0]) && !a.has(xy[1]) && b.has(xy[1]) && !b.has(xy[0]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // movedValue compares the kind of the old value with the one it moved to.
@@ -330,17 +382,41 @@ var exclusions = []struct{ a, b []string }{
 	{[]string{"teetotal", "drinks no alcohol"}, []string{"drinks wine", "drinks beer", "drinks alcohol"}},
 }
 
+// conditions of things, which must be the same thing in both statements.
+var conditions = []struct{ a, b []string }{
+	{[]string{"on hold", "paused", "suspended"}, []string{"resumed", "was resumed", "is running again", "continues again", "was restarted"}},
+	{[]string{"out of order", "broken", "defective", "does not work"}, []string{"repaired", "was repaired", "works again", "was fixed", "is fixed", "got fixed"}},
+	{[]string{"under construction", "in development"}, []string{"was finished", "is finished", "was completed", "is complete"}},
+	{[]string{"open", "unresolved"}, []string{"was closed", "got closed", "was resolved", "is resolved"}},
+	{[]string{"in stock", "available"}, []string{"sold out", "out of stock"}},
+	{[]string{"pending", "in review", "under review"}, []string{"was approved", "was rejected", "got approved", "was merged", "is approved"}},
+}
+
+// exchanged tells whether one statement holds one of two states, and the other
+// one the other.
+func (p pair) exchanged(a, b []string) bool {
+	return p.o.has(a...) && p.n.has(b...) && !p.n.has(a...) && !p.n.neg || p.o.has(b...) && p.n.has(a...) && !p.o.has(a...) && !p.o.neg
+}
+
+// sameThing tells whether two statements begin with the same thing.
+func (p pair) sameThing() bool {
+	a, b := values(p.n), values(p.o)
+	pre, _ := shared(a, b)
+	return pre >= 1 && pre >= min(len(a), len(b))-4 && !contrast(p.n, p.o)
+}
+
 // excludes finds two states of the same person that exclude each other.
 func excludes(p pair) oxbow.Relation {
 	if p.n.person || p.o.person || len(p.n.words) > maxDenied || len(p.o.words) > maxDenied {
 		return ""
 	}
 	for _, e := range exclusions {
-		switch {
-		case p.o.has(e.a...) && p.n.has(e.b...) && !p.n.has(e.a...) && !p.n.neg, p.o.has(e.b...) && p.n.has(e.a...) && !p.o.has(e.a...) && !p.o.neg:
-			if p.n.has("works") && p.o.has("retired") {
-				return ""
-			}
+		if p.exchanged(e.a, e.b) {
+			return oxbow.Replaces
+		}
+	}
+	for _, e := range conditions {
+		if p.exchanged(e.a, e.b) && p.sameThing() {
 			return oxbow.Replaces
 		}
 	}

@@ -221,7 +221,7 @@ var numberWords = stems("now", "rais", "lower", "increas", "reduc", "bump", "cha
 // numberChange finds another number in the place of the older one. It replaces
 // when the newer statement says that it changed.
 func numberChange(p pair) oxbow.Relation {
-	if len(p.n.numbers) == 0 || len(p.o.numbers) != 1 || p.n.neg != p.o.neg || len(p.n.dates)+len(p.o.dates) > 0 {
+	if len(p.n.numbers) == 0 || len(p.o.numbers) != 1 || p.n.neg != p.o.neg || len(p.n.dates)+len(p.o.dates) > 0 || contrast(p.n, p.o) {
 		return ""
 	}
 	old := p.o.numbers[0]
