@@ -55,14 +55,11 @@ func Dates(s string, at time.Time) []Date {
 	var out []Date
 	for i := 0; i < len(fs); i++ {
 		f := fs[i]
-		from, next := f.from, Date{}
-		switch {
-		case i+1 < len(fs) && p.joins(f, fs[i+1]):
+		next, from := p.bounded(f)
+		if i+1 < len(fs) && p.joins(f, fs[i+1]) {
 			next, from = p.between(f, fs[i+1])
 			i++
 			f.to = fs[i].to
-		default:
-			next, from = p.bounded(f)
 		}
 		next.From, next.To = r.words[from].start, r.words[f.to-1].end
 		out = append(out, next)
