@@ -218,7 +218,9 @@ func (e *Engine) bringBack(ctx context.Context, tx store.Tx, run oxbow.Run, c cl
 		if m.Status != oxbow.Compressed || !gone[m.ReplacedBy] {
 			continue
 		}
-		if err := e.apply(ctx, tx, run, oxbow.Change{Type: oxbow.Restored, Memory: m.ID, Reason: "the memory it was merged into was erased"}); err != nil {
+		c := oxbow.Change{Type: oxbow.Restored, Memory: m.ID, Reason: "the memory it was merged into was erased"}
+		c.Set.TouchedAt = &oxbow.Instant{Time: run.About}
+		if err := e.apply(ctx, tx, run, c); err != nil {
 			return err
 		}
 		done.Restored = append(done.Restored, m.ID)

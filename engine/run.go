@@ -79,6 +79,10 @@ func (e *Engine) orderScopes(ctx context.Context, o Order) ([]oxbow.Scope, error
 	if o.MaxShare < 0 || o.MaxShare > 1 {
 		return nil, oxbow.Errorf(oxbow.CodeInvalid, "the share is %v: use a number over 0 and up to 1", o.MaxShare)
 	}
+	if o.Memory != "" { // it stands in one scope, whatever others were named
+		m, err := e.Memory(ctx, o.Tenant, o.Memory)
+		return []oxbow.Scope{m.Scope}, err
+	}
 	var out []oxbow.Scope
 	for _, name := range o.Scopes {
 		s, err := e.st.Scope(ctx, oxbow.Scope{Tenant: o.Tenant, Name: name})
@@ -122,6 +126,9 @@ const againPage = 500
 // judgeAgain enqueues the contradiction job of every memory said since then.
 func (e *Engine) judgeAgain(ctx context.Context, o Order, s oxbow.Scope) (string, error) {
 	run := e.newRun(s, "contradiction", "operator")
+	if err := e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error { return tx.PutRun(ctx, run) }); err != nil {
+		return "", err
+	}
 	return run.ID, e.eachJudged(ctx, o, s, func(ms []oxbow.Memory) error {
 		return e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
 			run.Counts = map[string]int{"memories": len(ms)}

@@ -48,6 +48,9 @@ func (w *confidenceWorker) rate(ctx context.Context, job *river.Job[Confidence])
 	if err != nil {
 		return err
 	}
+	if t.State == oxbow.TurnErased {
+		return w.complete(ctx, job.JobRow, nothing)
+	}
 	rating, err := w.Judge.Confidence(asking(ctx, "confidence", a.scope(), a.Run, m.ID, t.ID), m.Content.Text, textOf(t))
 	unparsable := errors.Is(err, llm.ErrUnparsable)
 	if err != nil && !unparsable {

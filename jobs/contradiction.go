@@ -85,9 +85,12 @@ func (d Deps) verdicts(ctx context.Context, m oxbow.Memory, anew bool) (j Judged
 		}
 	}
 	for page := range maxPages {
-		found, err := d.candidates(ctx, m, page*candidatePage)
-		if err != nil || len(found) == 0 {
+		found, hits, err := d.candidates(ctx, m, page*candidatePage)
+		if err != nil || hits == 0 {
 			return j, refused, err
+		}
+		if len(found) == 0 {
+			continue // none of this page can matter; the next one may
 		}
 		more, bad, err := d.relate(ctx, m, found)
 		if err != nil {
@@ -143,12 +146,13 @@ func (d Deps) recheck(ctx context.Context, r store.MemoryReader, m oxbow.Memory,
 }
 
 // candidates gives a page of memories that share words with m and could still
-// matter: one that was replaced by something said before m cannot.
-func (d Deps) candidates(ctx context.Context, m oxbow.Memory, offset int) ([]oxbow.Memory, error) {
+// matter: one that was replaced by something said before m cannot. hit is how
+// many the page held before those were left out.
+func (d Deps) candidates(ctx context.Context, m oxbow.Memory, offset int) (_ []oxbow.Memory, hit int, err error) {
 	hits, err := d.Store.Search(ctx, store.SearchQuery{Scope: m.Scope, Text: d.cue(m), Statuses: judgedStatuses,
 		Exclude: m.ID, K1: searchK1, B: searchB, MaxPostings: maxPostings, Limit: candidatePage, Offset: offset})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	ids := make([]string, len(hits))
 	for i, h := range hits {
@@ -156,7 +160,7 @@ func (d Deps) candidates(ctx context.Context, m oxbow.Memory, offset int) ([]oxb
 	}
 	found, err := d.Store.Memories(ctx, m.Scope.Tenant, ids)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	var by []string
 	for _, o := range found {
@@ -166,9 +170,9 @@ func (d Deps) candidates(ctx context.Context, m oxbow.Memory, offset int) ([]oxb
 	}
 	replacers, err := d.Store.Memories(ctx, m.Scope.Tenant, by)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return matter(m, found, replacers), nil
+	return matter(m, found, replacers), len(hits), nil
 }
 
 // cue gives the words to search by: the memory's own, and those that the judge

@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ func TestContradiction(t *testing.T) {
 		story{"lets a confirmation count once a day, from the user, in another conversation", confirms},
 		story{"compresses an equal restatement", equalRestatement},
 		story{"judges again what was edited, and forgets the old verdict", editedAgain},
+		story{"looks past a page of memories that can no longer matter", pastThePage},
 		story{"judges what comes back against what was said while it was replaced", broughtBack},
 		story{"has no effect when its memory was put away meanwhile", putAwayMeanwhile},
 		story{"gives up on a judge that never parses, and leaves everything as it was", neverParses},
@@ -219,6 +221,20 @@ func editedAgain(b *lab.Bench) {
 	if ls := b.Links(a.ID); len(ls) > 0 {
 		b.Errorf("the links are %v", ls)
 	}
+	b.Clean()
+}
+
+func pastThePage(b *lab.Bench) {
+	for i := range 14 {
+		b.Remember(lab.Statement{Text: "tea: kind" + strconv.Itoa(i), SaidAt: at(i + 1)})
+		b.Drain()
+	}
+	// The one that is still active ranks behind those it replaced, because it is longer.
+	long := b.Remember(lab.Statement{Text: "tea: assam, from a shop that also has biscuits, jam, honey, kettles, cups and spoons", SaidAt: at(20)})
+	b.Drain()
+	last := b.Remember(lab.Statement{Text: "tea: oolong", SaidAt: at(21)})
+	b.Drain()
+	equal(b, "the long one", b.Get(long.ID).ReplacedBy, last.ID)
 	b.Clean()
 }
 

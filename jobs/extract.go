@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -72,6 +71,9 @@ func (w *extractWorker) turns(ctx context.Context, job *river.Job[Extract]) erro
 			break
 		}
 		if err := w.extract(ctx, job, next[0]); err != nil {
+			if n > 0 && !isAway(err) && !isPermanent(err) {
+				break // the next job begins with this turn and has its attempts for itself
+			}
 			return err
 		}
 	}
@@ -126,7 +128,7 @@ func textOf(t oxbow.Turn) llm.TurnText {
 // aboutTurn is what the jobs that follow from a turn are about: the instant at
 // which it was said.
 func aboutTurn(t oxbow.Turn, again string) About {
-	return About{Tenant: t.Scope.Tenant, Scope: t.Scope.Name, Run: oxbow.NewID("run", t.ID, cmp.Or(again, t.Run)),
+	return About{Tenant: t.Scope.Tenant, Scope: t.Scope.Name, Run: oxbow.NewID("run", t.ID, again, t.Run),
 		Now: Milli(t.At), Trigger: "write", Again: again}
 }
 

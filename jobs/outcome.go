@@ -63,8 +63,16 @@ func isPermanent(err error) bool {
 	return false
 }
 
+// discardWithin bounds the writing of a copy when the job's own time is over.
+const discardWithin = 10 * time.Second
+
 // discard keeps our own copy of a job that is given up, with an id of ours.
 func (d Deps) discard(ctx context.Context, row *rivertype.JobRow, a About, cause error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // the job's own time is over; the copy must be written all the same
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), discardWithin)
+		defer cancel()
+	}
 	return d.Store.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
 		return tx.PutDiscarded(ctx, store.Discarded{
 			ID:     oxbow.NewID("discarded", row.Kind, string(row.EncodedArgs)),

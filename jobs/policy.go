@@ -48,9 +48,6 @@ func (w *policyWorker) rederive(ctx context.Context, job *river.Job[ApplyPolicy]
 		if err != nil {
 			return err
 		}
-		if s.Version > job.Args.Version { // a newer run does it all again
-			return w.endRun(ctx, job.JobRow, run, false)
-		}
 		ms, err := w.Store.AllMemories(ctx, a.scope(), run.Cursor, w.passBatch())
 		if err != nil {
 			return err

@@ -3,12 +3,14 @@ package jobs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/riverqueue/river"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/llm"
 )
 
 // Register adds the workers of every job. Every process that may lead must
@@ -98,6 +100,9 @@ func (d Deps) planMerges(ctx context.Context, s oxbow.ScopeSettings, args PassAr
 		syn := synthesizeArgs(args, g)
 		sources := bySaid(g)
 		text, err := d.Judge.Synthesize(asking(ctx, "synthesize", s.Scope, "", idsOf(sources)...), statements(sources))
+		if errors.Is(err, llm.ErrUnparsable) {
+			continue // the real run leaves such a group alone too
+		}
 		if err != nil {
 			return nil, false, fmt.Errorf("rewrite a group: %w", err)
 		}

@@ -127,10 +127,16 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 // Vacuum implements store.Admin. secure_delete has overwritten erased content
 // in the file already; this rewrites it and empties the log beside it.
 func (s *Store) Vacuum(ctx context.Context) error {
-	for _, stmt := range []string{`PRAGMA wal_checkpoint(TRUNCATE)`, `VACUUM`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
-		if _, err := s.write.ExecContext(ctx, stmt); err != nil {
-			return translate(err, "rewrite the file")
-		}
+	if _, err := s.write.ExecContext(ctx, `VACUUM`); err != nil {
+		return translate(err, "rewrite the file")
+	}
+	var busy, pages, moved int
+	if err := s.write.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &moved); err != nil {
+		return translate(err, "empty the log beside the file")
+	}
+	if busy != 0 {
+		return oxbow.Errorf(oxbow.CodeUnavailable,
+			"the log beside the database could not be emptied, because another process is reading: what was erased may stand there until you repeat this")
 	}
 	return nil
 }

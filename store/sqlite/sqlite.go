@@ -74,7 +74,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		sync = "FULL"
 	}
 	pragmas := []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(" + sync + ")",
-		"foreign_keys(1)", "secure_delete(1)", "temp_store(2)", "cache_size(-32000)"}
+		"foreign_keys(1)", "secure_delete(1)", "temp_store(2)", "cache_size(-24000)"}
 	if cfg.MaxPages > 0 {
 		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", cfg.MaxPages))
 	}
@@ -83,7 +83,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, translate(err, "open the database")
 	}
 	write.SetMaxOpenConns(1)
-	read, err := sql.Open("sqlite", dsn(cfg.Path, []string{"busy_timeout(10000)", "query_only(1)", "cache_size(-8000)", "temp_store(2)"}, false))
+	read, err := sql.Open("sqlite", dsn(cfg.Path, []string{"busy_timeout(10000)", "query_only(1)", "cache_size(-4000)", "temp_store(2)"}, false))
 	if err != nil {
 		return nil, translate(err, "open the database")
 	}
