@@ -74,6 +74,9 @@ func (e *Engine) apply(ctx context.Context, tx store.Tx, run oxbow.Run, changes 
 // it is not active, was changed since IfVersion, or the address is taken.
 func (e *Engine) Edit(ctx context.Context, tenant, id string, c Change) (Written, error) {
 	return e.act(ctx, tenant, id, "edit", func(ctx context.Context, tx store.Tx, _ oxbow.ScopeSettings, run oxbow.Run, m oxbow.Memory) error {
+		if m.Status != oxbow.Active {
+			return oxbow.Errorf(oxbow.CodeConflict, "a memory that is %s cannot be edited: restore it first", m.Status)
+		}
 		if c.IfVersion > 0 && c.IfVersion != m.Version {
 			return oxbow.ErrStale
 		}

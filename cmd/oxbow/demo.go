@@ -30,6 +30,11 @@ and the rules that need no model, and tells what changed and why. The database s
 Without --db it is a file of its own beside the default database, made anew each time.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if file != "" { // before the demo of before is taken away
+				if _, err := a.readTurns(file, "default"); err != nil {
+					return err
+				}
+			}
 			conf, err := a.demoSettings(cmd)
 			if err != nil {
 				return err

@@ -69,7 +69,7 @@ func evalTaskCommand(a *app, t evalTask) *cobra.Command {
 	var misses bool
 	var chats string
 	cmd := &cobra.Command{
-		Use: t.name + " FILE", Short: t.short, Args: cobra.ExactArgs(1),
+		Use: t.name + " FILE", Short: t.short, Args: exactly("a file of JSON lines"),
 		Long: "Measures " + t.short + ".\nA line of the file: " + t.form,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			conf, err := a.checkedSettings(cmd, false)

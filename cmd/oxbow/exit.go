@@ -7,6 +7,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/text"
+	"github.com/oxbow-memory/oxbow/llm"
 )
 
 // The exit codes of the program.
@@ -41,6 +42,9 @@ func (a *app) exitCode(err error) int {
 	case errors.Is(err, context.Canceled):
 		a.say("oxbow: stopped before it was done; what was done stays")
 		return exitError
+	case isAway(err):
+		a.say("oxbow: %s", text.Printable(err.Error()))
+		return exitError
 	case code == oxbow.CodeInternal:
 		a.logger(slog.LevelInfo).LogAttrs(context.Background(), slog.LevelError, "internal error",
 			slog.String("error", text.Printable(err.Error())))
@@ -52,6 +56,12 @@ func (a *app) exitCode(err error) int {
 		return to
 	}
 	return exitError
+}
+
+// isAway tells whether a judge could not be asked, which is nobody's defect.
+func isAway(err error) bool {
+	_, ok := errors.AsType[*llm.AwayError](err)
+	return ok
 }
 
 // explain puts the cause of an error behind its advice.

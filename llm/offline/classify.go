@@ -34,12 +34,27 @@ const minStems = 2
 // classify says what sort of memory a sentence is, if it is one.
 func classify(c *claim) (oxbow.Kind, float64, bool) {
 	if len(c.stems) < minStems && !isChange(c) && len(c.dates)+len(c.numbers) == 0 || len(c.words) < 3 {
-		return "", 0, false
+		return classifyShort(c)
 	}
 	for _, s := range sorts {
 		if s.is(c) {
 			return s.kind, s.importance, true
 		}
+	}
+	return "", 0, false
+}
+
+var shortUse = regexp.MustCompile(`^ (?:i|we) (?:now |also |still |only |just )*(?:use|run|are on|am on) `)
+
+// classifyShort is classify for a sentence with one word of meaning, such as
+// "We use Redis": what one likes or uses.
+func classifyShort(c *claim) (oxbow.Kind, float64, bool) {
+	switch {
+	case len(c.stems) != 1 || len(c.words) < 3:
+	case isPreference(c):
+		return oxbow.Preference, 6, true
+	case len(c.mentions) > 0 && shortUse.MatchString(c.norm) && !c.conditional && !c.planned && !c.hedged:
+		return oxbow.Semantic, 6, true
 	}
 	return "", 0, false
 }
