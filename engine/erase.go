@@ -86,7 +86,7 @@ func closeOver(ctx context.Context, tx store.Tx, scope oxbow.Scope, ids []string
 	var c closure
 	seen, turns := map[string]bool{}, map[string]bool{}
 	sources := map[string]bool{}
-	todo := ids
+	frontier := ids
 	addTurn := func(t string) {
 		if t != "" && !turns[t] {
 			turns[t] = true
@@ -100,11 +100,11 @@ func closeOver(ctx context.Context, tx store.Tx, scope oxbow.Scope, ids []string
 			return c, err
 		}
 		for _, m := range from {
-			todo = append(todo, m.ID)
+			frontier = append(frontier, m.ID)
 		}
 	}
-	for len(todo) > 0 {
-		ms, err := tx.Memories(ctx, scope.Tenant, todo)
+	for len(frontier) > 0 {
+		ms, err := tx.Memories(ctx, scope.Tenant, frontier)
 		if err != nil {
 			return c, err
 		}
@@ -120,10 +120,10 @@ func closeOver(ctx context.Context, tx store.Tx, scope oxbow.Scope, ids []string
 		for _, s := range from {
 			sources[s] = true
 		}
-		todo = nil
+		frontier = nil
 		for _, id := range store.Sorted(next) {
 			if !seen[id] {
-				todo = append(todo, id)
+				frontier = append(frontier, id)
 			}
 		}
 	}

@@ -60,9 +60,9 @@ func Group(ctx context.Context, r store.Reader, s oxbow.ScopeSettings, fresh []o
 	for _, v := range judged.Verdicts {
 		w.add(v.Older, v.Newer)
 	}
-	for len(w.todo) > 0 && len(g.Members) < maxGroup {
-		ids := w.todo
-		w.todo = nil
+	for len(w.frontier) > 0 && len(g.Members) < maxGroup {
+		ids := w.frontier
+		w.frontier = nil
 		ms, err := r.Memories(ctx, s.Tenant, ids)
 		if err != nil {
 			return g, err
@@ -109,7 +109,7 @@ type walk struct {
 	s         oxbow.ScopeSettings
 	known     map[string]bool
 	addresses map[[2]string]bool
-	todo      []string
+	frontier  []string
 	verdicts  []oxbow.Verdict
 }
 
@@ -117,7 +117,7 @@ func (w *walk) add(ids ...string) {
 	for _, id := range ids {
 		if !w.known[id] {
 			w.known[id] = true
-			w.todo = append(w.todo, id)
+			w.frontier = append(w.frontier, id)
 		}
 	}
 }
