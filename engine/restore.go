@@ -44,7 +44,14 @@ func (e *Engine) Restore(ctx context.Context, tenant, id string, r Restoration) 
 		if err != nil {
 			return err
 		}
-		return e.apply(ctx, tx, run, changes...)
+		if err := e.apply(ctx, tx, run, changes...); err != nil {
+			return err
+		}
+		if m.Status != oxbow.Quarantined {
+			return nil // judged before it was put away; a judge must not undo this at once
+		}
+		m.Status = oxbow.Active
+		return tx.Enqueue(ctx, jobs.FollowUps(about(run), []oxbow.Memory{m}))
 	})
 }
 

@@ -17,7 +17,19 @@ func TestRestore(t *testing.T) {
 		story{"of a restatement makes it stand by itself", restoreCompressed},
 		story{"of a source of a merge leaves the merge alone", restoreMerged},
 		story{"is the operator's word, which no judge undoes", restoreStays},
+		story{"of what was in quarantine has it judged, as a release does", restoreQuarantined},
 	)
+}
+
+func restoreQuarantined(b *bench) {
+	old := b.Remember(lab.Statement{Text: "topicquarantined: y", SaidAt: at(0)})
+	m := inStatus(b, oxbow.Quarantined)
+	b.drain()
+	b.Must(b.restore(m.ID, engine.Restoration{}))
+	b.drain()
+	equal(b, "the status", b.Get(m.ID).Status, oxbow.Active)
+	equal(b, "what it contradicts", b.Get(old.ID).ReplacedBy, m.ID)
+	b.Clean()
 }
 
 func (b *bench) restore(id string, r engine.Restoration) error {
