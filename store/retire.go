@@ -62,10 +62,10 @@ func retires(c oxbow.Change) bool {
 		c.Guard != nil && c.Guard.Status == oxbow.Active
 }
 
-// BeforeJSON and AfterJSON are the patches of each of its events.
+// BeforeJSON is the patch that each of its events has as its before.
 func (r Retirement) BeforeJSON() string { return r.beforeJSON }
 
-// AfterJSON is the other one.
+// AfterJSON is the patch that each of its events has as its after.
 func (r Retirement) AfterJSON() string { return r.afterJSON }
 
 // Retired is a memory that was retired, with its version after that.

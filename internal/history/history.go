@@ -3,7 +3,7 @@
 // project; nobody in it exists.
 //
 // history.jsonl holds a turn a line, in the order in which they were said, with
-// the day counted back from today. Days inside a text are placeholders, counted
+// the day counted back from today. Days inside a text are marks, counted
 // from the day of the turn: {date:+14} becomes "March 15", {weekday:+2}
 // "Thursday". {secret} becomes a string that looks like a key and is none; it is
 // put together here so that no scanner takes this repository for leaking one.
@@ -86,16 +86,16 @@ func turn(raw []byte, today time.Time, tenant string, n int) (oxbow.Turn, error)
 	return t, t.Scope.Validate()
 }
 
-var placeholder = regexp.MustCompile(`\{(date|weekday):([+-]?\d+)\}`)
+var mark = regexp.MustCompile(`\{(date|weekday):([+-]?\d+)\}`)
 
 // fakeSecret has the shape of a key and opens nothing.
 var fakeSecret = strings.Join([]string{"sk", "test", "NOT0A0KEY0NOT0A0KEY0NOT"}, "-")
 
-// render puts days into a text. A placeholder that it does not know is an error.
+// render puts days into a text. A mark that it does not know is an error.
 func render(s string, day time.Time) (string, error) {
 	s = strings.ReplaceAll(s, "{secret}", fakeSecret)
-	s = placeholder.ReplaceAllStringFunc(s, func(p string) string {
-		m := placeholder.FindStringSubmatch(p)
+	s = mark.ReplaceAllStringFunc(s, func(p string) string {
+		m := mark.FindStringSubmatch(p)
 		n, _ := strconv.Atoi(m[2]) // the pattern lets only digits through
 		d := day.AddDate(0, 0, n)
 		if m[1] == "date" {
@@ -104,7 +104,7 @@ func render(s string, day time.Time) (string, error) {
 		return d.Weekday().String()
 	})
 	if i := strings.IndexByte(s, '{'); i >= 0 {
-		return "", fmt.Errorf("an unknown placeholder stands at byte %d", i)
+		return "", fmt.Errorf("an unknown mark stands at byte %d", i)
 	}
 	return s, nil
 }
