@@ -47,6 +47,16 @@ type Cuer interface {
 	Cue(s Statement) string
 }
 
+// Selector is a judge that chooses, for a recall, among memories that it is
+// offered. It stands beside Judge because nothing of the lifecycle needs it.
+// Its errors are those of a Judge; whoever asks chooses how long to wait, by ctx.
+type Selector interface {
+	// Select gives the labels of the items that help with a cue, which is what
+	// somebody asks or is about to do: the most helpful first, each once, at most
+	// limit. Only labels that were offered come back; none is an answer.
+	Select(ctx context.Context, cue string, items []Statement, limit int) ([]string, error)
+}
+
 // TurnText is the text of one exchange as a judge sees it.
 type TurnText struct {
 	User      string

@@ -53,6 +53,7 @@ func ask(ctx context.Context, judge llm.Judge, req Request) (object, error) {
 	questions := map[string]func(context.Context, llm.Judge, []byte) (object, error){
 		"extract": askExtract, "confidence": askConfidence, "relate": askRelate,
 		"expiry": askExpiry, "cluster": askCluster, "synthesize": askSynthesize,
+		"select": askSelect,
 	}
 	question, ok := questions[req.Purpose]
 	if !ok || req.Data == nil {
@@ -197,6 +198,35 @@ func askSynthesize(ctx context.Context, judge llm.Judge, raw []byte) (object, er
 		return nil, err
 	}
 	return object{"text": s.Text, "summary": s.Summary, "tags": list(s.Tags)}, nil
+}
+
+func askSelect(ctx context.Context, judge llm.Judge, raw []byte) (object, error) {
+	var d struct {
+		Cue        string `json:"cue"`
+		Limit      int    `json:"limit"`
+		Statements []struct {
+			Label  string `json:"label"`
+			Text   string `json:"text"`
+			SaidOn string `json:"said_on"`
+		} `json:"statements"`
+	}
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return nil, err
+	}
+	selector, ok := judge.(llm.Selector)
+	if !ok {
+		selector = Plain{}
+	}
+	var items []llm.Statement
+	for _, s := range d.Statements {
+		day, _ := time.Parse(time.DateOnly, s.SaidOn) // left out when it is not known
+		items = append(items, llm.Statement{Label: s.Label, Text: s.Text, SaidAt: day})
+	}
+	labels, err := selector.Select(ctx, d.Cue, items, d.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return object{"labels": list(labels)}, nil
 }
 
 func readStatements(raw []byte) ([]llm.Statement, error) {

@@ -12,10 +12,13 @@ import (
 // Plain is the judge of a server that nobody told what to say: what a user
 // says in four words or more is worth keeping and was said outright; nothing
 // contradicts, ends or resembles anything; a group becomes its sentences, once
-// each.
+// each; what shares a word of four letters or more with a cue is selected.
 type Plain struct{}
 
-var _ llm.Judge = Plain{}
+var (
+	_ llm.Judge    = Plain{}
+	_ llm.Selector = Plain{}
+)
 
 // Name is plain@1.
 func (Plain) Name() string { return "plain@1" }
@@ -60,4 +63,22 @@ func (Plain) Synthesize(_ context.Context, items []llm.Statement) (llm.Synthesis
 		}
 	}
 	return llm.Synthesis{Text: strings.Join(out, " ")}, nil
+}
+
+// Select gives the first statements that share a word with the cue.
+func (Plain) Select(_ context.Context, cue string, items []llm.Statement, limit int) ([]string, error) {
+	words := map[string]bool{}
+	for w := range strings.FieldsSeq(strings.ToLower(cue)) {
+		words[strings.Trim(w, ".,;:!?")] = true
+	}
+	var out []string
+	for _, s := range items {
+		for w := range strings.FieldsSeq(strings.ToLower(s.Text)) {
+			if w = strings.Trim(w, ".,;:!?"); len(w) > 3 && words[w] && len(out) < limit {
+				out = append(out, s.Label)
+				break
+			}
+		}
+	}
+	return out, nil
 }

@@ -101,7 +101,7 @@ func (s *Server) Queue(replies ...Reply) {
 }
 
 // QueueFor adds replies for the next requests of one purpose (extract,
-// confidence, relate, expiry, cluster, synthesize). They go before Queue's.
+// confidence, relate, expiry, cluster, synthesize, select). They go before Queue's.
 func (s *Server) QueueFor(purpose string, replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

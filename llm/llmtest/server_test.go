@@ -77,6 +77,7 @@ func TestPlainAnswers(t *testing.T) {
 		{"ends nothing", "expiry", `{"statement":{"text":"x"},"zone":"Europe/Berlin"}`, `{"date":"","ends":"never","phrase":""}`},
 		{"groups nothing", "cluster", `{"statements":[{"label":"c1","text":"x"},{"label":"c2","text":"x"}]}`, `{"groups":[]}`},
 		{"joins sentences once each", "synthesize", `{"statements":[{"text":"A."},{"text":"B."},{"text":"A."}]}`, `{"summary":"","tags":[],"text":"A. B."}`},
+		{"selects what shares a word", "select", `{"cue":"Which Database?","limit":1,"statements":[{"label":"c1","text":"x"},{"label":"c2","text":"A database."},{"label":"c3","text":"database"}]}`, `{"labels":["c2"]}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

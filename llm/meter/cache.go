@@ -35,6 +35,8 @@ type Cache struct{ cfg CacheConfig }
 var (
 	_ llm.Judge = (*Cache)(nil)
 	_ llm.Cuer  = (*Cache)(nil)
+
+	_ llm.Selector = (*Cache)(nil)
 )
 
 // NewCache makes a cache; it does no I/O.
@@ -91,6 +93,15 @@ func (c *Cache) Cluster(ctx context.Context, items []llm.Statement) ([][]string,
 // Synthesize implements llm.Judge.
 func (c *Cache) Synthesize(ctx context.Context, items []llm.Statement) (llm.Synthesis, error) {
 	return remember(ctx, c, "synthesize", items, func() (llm.Synthesis, error) { return c.cfg.Judge.Synthesize(ctx, items) })
+}
+
+// Select implements llm.Selector; a judge that cannot select is unsupported.
+func (c *Cache) Select(ctx context.Context, cue string, items []llm.Statement, limit int) ([]string, error) {
+	s, ok := c.cfg.Judge.(llm.Selector)
+	if !ok {
+		return nil, oxbow.Errorf(oxbow.CodeUnsupported, "the judge %s cannot select: recall by another strategy", c.Name())
+	}
+	return remember(ctx, c, "select", []any{cue, items, limit}, func() ([]string, error) { return s.Select(ctx, cue, items, limit) })
 }
 
 // remember gives the kept answer to a question, else asks and keeps the answer.

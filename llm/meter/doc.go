@@ -5,7 +5,7 @@
 // most from the tenant's tokens of the day, in one statement, so that parallel
 // workers on any number of machines cannot overshoot together; after it, it
 // puts what was really taken in its place and writes a row of the ledger. The
-// last quarter of a day's tokens is for new writes: passes stop before it. What
+// last quarter of a day's tokens is for new writes: passes and recalls stop before it. What
 // does not fit waits for the next day of UTC.
 //
 // Cache is an llm.Judge around another one. It answers a question that was

@@ -74,14 +74,17 @@ func (m *Meter) limit(purpose string) int64 {
 	switch {
 	case m.cfg.Budget < 0 || purpose == llm.PurposePing:
 		return unlimited
-	case isPass(purpose):
+	case !isWrite(purpose):
 		return llm.PassLimit(m.cfg.Budget)
 	}
 	return m.cfg.Budget
 }
 
-// isPass tells whether a question belongs to a pass and not to a write.
-func isPass(purpose string) bool { return purpose == "cluster" || purpose == "synthesize" }
+// isWrite tells whether a question is about what was just written, and neither
+// a pass's nor a recall's.
+func isWrite(purpose string) bool {
+	return purpose != "cluster" && purpose != "synthesize" && purpose != "select"
+}
 
 func reserved(c llm.Call) int64 { return int64(c.In) + int64(c.MaxOut) }
 

@@ -3,6 +3,7 @@ package meter_test
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -103,7 +104,7 @@ func TestBudget(t *testing.T) {
 			m := newMeter(b, 1000)
 			_, err := m.Reserve(b.Ctx, call(b, "synthesize", 700))
 			b.Must(err)
-			for _, pass := range []string{"cluster", "synthesize"} {
+			for _, pass := range []string{"cluster", "synthesize", "select"} {
 				_, err = m.Reserve(b.Ctx, call(b, pass, 51))
 				wantAway(b, err)
 			}
@@ -207,6 +208,37 @@ func TestCache(t *testing.T) {
 				if n := b.Judge.Calls(q); n != 1 {
 					b.Errorf("%s was asked %d times", q, n)
 				}
+			}
+		})
+	})
+
+	t.Run("asks once which memories fit a cue, and says when its judge cannot tell", func(t *testing.T) {
+		each(t, func(b *lab.Bench) {
+			m := b.Remember(lab.Statement{Text: "tea: green"})
+			server := llmtest.New(b.T)
+			judge, err := openai.New(openai.Config{BaseURL: server.URL(), Model: "small", Meter: newMeter(b, 100_000)})
+			b.Must(err)
+			b.Cleanup(judge.Close)
+			c := meter.NewCache(meter.CacheConfig{Store: b.DB, Judge: judge, Clock: b.Clock.Now})
+			items := []llm.Statement{said("c1", "black coffee", lab.Start), said("c2", "green grapes", lab.Start)}
+			for _, ask := range []struct {
+				cue      string
+				limit    int
+				requests int
+			}{{"something green", 6, 1}, {"something green", 6, 1}, {"something green", 5, 2}, {"anything green", 6, 3}} {
+				got, err := c.Select(asks(b, m.ID), ask.cue, items, ask.limit)
+				b.Must(err)
+				if !slices.Equal(got, []string{"c2"}) || len(server.Requests()) != ask.requests {
+					b.Errorf("selected %v with %d requests for %+v", got, len(server.Requests()), ask)
+				}
+			}
+			costs, err := b.DB.LLMCosts(b.Ctx, b.Scope.Tenant, time.Time{})
+			b.Must(err)
+			if len(costs) != 1 || costs[0].Calls != 3 || costs[0].In == 0 {
+				b.Errorf("the ledger has %+v", costs)
+			}
+			if _, err := cache(b, "v1").Select(asks(b, m.ID), "green", items, 6); oxbow.CodeOf(err) != oxbow.CodeUnsupported {
+				b.Errorf("a judge that cannot select gave %v", err)
 			}
 		})
 	})

@@ -18,7 +18,7 @@
 // relate_slots.go (typed values), relate_frames.go (the same words around another
 // value), relate_denial.go (what is denied, and opposites) and relate_prose.go
 // (long passages, which only ever conflict); expiry.go over the dates files;
-// cluster.go over similarity.go; synthesize.go. embedder.go is the llm.Embedder.
+// cluster.go over similarity.go; synthesize.go. select.go chooses for a recall; embedder.go is the llm.Embedder.
 // words.go and lexicon.go are what they stand on: a new tool or a new class of
 // tools is one line in lexicon.go.
 //

@@ -13,7 +13,10 @@ const name = "offline@1"
 // Judge answers by rules. It keeps nothing, so one may be shared by all.
 type Judge struct{}
 
-var _ llm.Judge = (*Judge)(nil)
+var (
+	_ llm.Judge    = (*Judge)(nil)
+	_ llm.Selector = (*Judge)(nil)
+)
 
 // New gives the judge.
 func New() *Judge { return &Judge{} }
@@ -69,6 +72,14 @@ func (*Judge) Synthesize(ctx context.Context, items []llm.Statement) (llm.Synthe
 		return llm.Synthesis{}, err
 	}
 	return synthesize(items), nil
+}
+
+// Select gives the labels of the statements that share telling words with a cue,
+// the tool or the thing that it asks for included, the likest first; none when
+// nothing fits. Among equals the order of the statements stays. It fails only
+// when ctx is done.
+func (*Judge) Select(ctx context.Context, cue string, items []llm.Statement, limit int) ([]string, error) {
+	return choose(ctx, cue, items, limit)
 }
 
 // Cue gives words that a search for the statement's candidates should look for

@@ -211,6 +211,26 @@ func readGroups(raw []byte, offered map[string]int) (out [][]string, dropped int
 	return out, dropped, nil
 }
 
+// readSelection reads labels of offered items in the order of the answer, which
+// is its ranking. Labels that were not offered, stand there already or are over
+// the limit are dropped.
+func readSelection(raw []byte, offered map[string]int, limit int) (out []string, dropped int, err error) {
+	var a struct {
+		Labels []string `json:"labels"`
+	}
+	if err := decode(raw, &a); err != nil {
+		return nil, 0, err
+	}
+	for _, l := range a.Labels {
+		if _, ok := offered[l]; !ok || slices.Contains(out, l) || len(out) >= limit {
+			dropped++
+			continue
+		}
+		out = append(out, l)
+	}
+	return out, dropped, nil
+}
+
 func readSynthesis(raw []byte) (llm.Synthesis, error) {
 	var a struct {
 		Text    string   `json:"text"`

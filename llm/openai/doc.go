@@ -1,5 +1,5 @@
 // Package openai is the judge that asks a model: llm.Judge over any endpoint
-// that speaks OpenAI's chat completions. It is a transport, six prompts, six
+// that speaks OpenAI's chat completions. It is a transport, seven prompts, seven
 // schemas and a great deal of distrust.
 //
 // What it promises is the contract of llm.Judge: an answer that does not hold

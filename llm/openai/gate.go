@@ -34,12 +34,12 @@ type gate struct {
 	until time.Time // when the open breaker lets one through
 }
 
-// unsent is an error that came before anything was sent: it says nothing of
-// the endpoint.
-type unsent struct{ err error }
+// mute is an error that says nothing of the endpoint: it came before anything
+// was sent, or whoever asks gave up before the endpoint's own time was over.
+type mute struct{ err error }
 
-func (u *unsent) Error() string { return u.err.Error() }
-func (u *unsent) Unwrap() error { return u.err }
+func (m *mute) Error() string { return m.err.Error() }
+func (m *mute) Unwrap() error { return m.err }
 
 func newGate(cfg Config) *gate {
 	g := &gate{base: cfg.BaseURL}
@@ -72,8 +72,8 @@ func isAway(err error) bool {
 
 // saysNothing tells whether an error is not about the endpoint.
 func saysNothing(err error) bool {
-	_, before := errors.AsType[*unsent](err)
-	return before || errors.Is(err, context.Canceled)
+	_, silent := errors.AsType[*mute](err)
+	return silent || errors.Is(err, context.Canceled)
 }
 
 // pass runs ask when the endpoint may be asked. Its own errors are *AwayError,

@@ -173,6 +173,27 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
+func TestImpatience(t *testing.T) {
+	t.Parallel()
+	t.Run("blames no endpoint for somebody who would not wait", func(t *testing.T) {
+		t.Parallel()
+		s, j := setup(t, func(c *openai.Config) { c.BreakFor = time.Hour })
+		never := make(chan struct{})
+		for range 7 {
+			s.QueueFor("select", llmtest.Slow(never, good))
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+			_, err := j.Select(ctx, "tea", two(), 1)
+			cancel()
+			if kindOf(err) != away {
+				t.Fatalf("got %v", err)
+			}
+		}
+		if _, err := j.Confidence(t.Context(), "Ada likes tea.", aTurn); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
 

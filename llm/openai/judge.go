@@ -26,7 +26,10 @@ type Judge struct {
 	dropped atomic.Int64
 }
 
-var _ llm.Judge = (*Judge)(nil)
+var (
+	_ llm.Judge    = (*Judge)(nil)
+	_ llm.Selector = (*Judge)(nil)
+)
 
 // New checks a configuration and gives a judge. It does no I/O: whether the
 // endpoint is there, and knows the model, is found by the first question.
@@ -140,7 +143,7 @@ func (j *Judge) send(ctx context.Context, q question, on footing, complaint stri
 	err = j.gate.pass(ctx, func() error {
 		call, err := j.reserve(ctx, q, req)
 		if err != nil {
-			return &unsent{err}
+			return &mute{err}
 		}
 		x := &exchange{client: j.http, extra: j.extra, temperature: !on.noTemperature}
 		started := time.Now()
@@ -148,7 +151,11 @@ func (j *Judge) send(ctx context.Context, q question, on footing, complaint stri
 		no, err = j.read(ctx, q, x, resp, sendErr)
 		spent := spentOn(call, x, resp, sendErr, err)
 		spent.Latency = time.Since(started)
-		return errors.Join(err, j.settle(ctx, call, spent))
+		err = errors.Join(err, j.settle(ctx, call, spent))
+		if err != nil && ctx.Err() != nil {
+			return &mute{err} // a recall waits for a second or two, and nobody is away because of that
+		}
+		return err
 	})
 	return no, err
 }

@@ -21,6 +21,7 @@ import (
 // either is a new version, because verdicts name it.
 var promptDigests = map[int]string{
 	1: "801af32e03d82c2e",
+	2: "b0aab28fb865eed8",
 }
 
 func TestPromptVersion(t *testing.T) {
@@ -177,7 +178,7 @@ func FuzzParse(f *testing.F) {
 		``, `{}`, `{"level":"weak"}`, `<think>{"level":"weak"}</think>{"level":"explicit"}`, `{"level":"weak"`,
 		`{"relations":[{"label":"c1","relation":"contradicts"},{"label":"c9","relation":"supersedes"}]}`,
 		`{"phrase":"by Friday","ends":"date","date":"2026-11-20"}`, `{"groups":[{"labels":["c1","c2","c2","x"]}]}`,
-		`{"text":"a\u202eb","summary":"","tags":["x"]}`, `{"level":"weak","level":"explicit"}`, "```json\n{\"a\":\"}\"}\n```",
+		`{"labels":["c2","c9","c2","c1","c3"]}`, `{"text":"a\u202eb","summary":"","tags":["x"]}`, `{"level":"weak","level":"explicit"}`, "```json\n{\"a\":\"}\"}\n```",
 		`{"memories":[{"quote":"q","text":"t","summary":"","tags":[],"kind":"fact","slot":"user","key":"k","importance":1e1}],"reason":"none"}`,
 	} {
 		f.Add(seed)
@@ -243,6 +244,13 @@ func checkAnswer(t *testing.T, purpose string, raw []byte, offered map[string]in
 					t.Fatalf("the group %v was not offered", g)
 				}
 				seen[l] = true
+			}
+		}
+	case selection:
+		out, _, _ := readSelection(raw, offered, 2)
+		for i, l := range out {
+			if _, ok := offered[l]; !ok || slices.Contains(out[:i], l) || len(out) > 2 {
+				t.Fatalf("the selection %v was not offered", out)
 			}
 		}
 	case synthesize:

@@ -16,7 +16,7 @@ import (
 // promptVersion is the version of the prompts and schemas together; it stands
 // in the judge's name and in the first line of each prompt. It moves whenever
 // a word of either does (a test holds their digest).
-const promptVersion = 1
+const promptVersion = 2
 
 //go:embed prompts/*.txt schemas/*.json
 var files embed.FS
@@ -29,9 +29,10 @@ const (
 	expiry     = "expiry"
 	cluster    = "cluster"
 	synthesize = "synthesize"
+	selection  = "select"
 )
 
-var purposes = []string{extract, confidence, relate, expiry, cluster, synthesize}
+var purposes = []string{extract, confidence, relate, expiry, cluster, synthesize, selection}
 
 // sheet is what a model is told for one purpose. It is the same for every
 // call, so that endpoints can cache it.

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
@@ -52,6 +53,20 @@ type expiryData struct {
 
 type groupData struct {
 	Statements []statementData `json:"statements"`
+}
+
+type selectData struct {
+	Cue        string     `json:"cue"`
+	Limit      int        `json:"limit"`
+	Statements []itemData `json:"statements"`
+}
+
+// itemData is a statement that is only to be chosen: what one needs for it and
+// no more, since there are many.
+type itemData struct {
+	Label  string `json:"label"`
+	Text   string `json:"text"`
+	SaidOn string `json:"said_on,omitempty"` // YYYY-MM-DD
 }
 
 // Extract asks for the memories of a turn. A turn without a word is not asked
@@ -158,6 +173,38 @@ func (j *Judge) Synthesize(ctx context.Context, items []llm.Statement) (llm.Synt
 	})
 	q.model, q.timeout = j.cfg.SynthesisModel, j.cfg.SynthesisTimeout
 	return out, j.ask(ctx, q)
+}
+
+// maxItemBytes is how much of a statement is shown where one is only to be
+// chosen: three or four sentences.
+const maxItemBytes = 400
+
+// Select asks which statements help with a cue. A cue without a word, no
+// statements or no room for any are not asked about.
+func (j *Judge) Select(ctx context.Context, cue string, items []llm.Statement, limit int) ([]string, error) {
+	if strings.TrimSpace(cue) == "" || len(items) == 0 || limit < 1 {
+		return nil, nil
+	}
+	offered, err := labels(items)
+	if err != nil {
+		return nil, err
+	}
+	data := selectData{Cue: j.text(cue), Limit: min(limit, len(items))}
+	for _, s := range items {
+		d := itemData{Label: s.Label, Text: cut(clean(s.Text), min(maxItemBytes, j.cfg.MaxTextBytes))}
+		if !s.SaidAt.IsZero() {
+			d.SaidOn = s.SaidAt.Format(time.DateOnly)
+		}
+		data.Statements = append(data.Statements, d)
+	}
+	var out []string
+	err = j.ask(ctx, j.judging(selection, data, func(raw []byte) (err error) {
+		var dropped int
+		out, dropped, err = readSelection(raw, offered, limit)
+		j.dropped.Add(int64(dropped))
+		return err
+	}))
+	return out, err
 }
 
 func (j *Judge) judging(purpose string, data any, read func([]byte) error) question {

@@ -27,6 +27,7 @@ type oracle struct {
 	expiry     llm.Expiry
 	groups     [][]string
 	synthesis  llm.Synthesis
+	selected   []string
 }
 
 func (o *oracle) see(v ...any) {
@@ -67,6 +68,11 @@ func (o *oracle) Synthesize(_ context.Context, items []llm.Statement) (llm.Synth
 	return o.synthesis, nil
 }
 
+func (o *oracle) Select(_ context.Context, cue string, items []llm.Statement, limit int) ([]string, error) {
+	o.see(cue, items, limit)
+	return o.selected, nil
+}
+
 // TestRoundTrip asks every question through the wire of a judge behind the
 // fake server: what it is shown and what comes back must be what it would have
 // been without the wire.
@@ -91,7 +97,10 @@ func TestRoundTrip(t *testing.T) {
 		expiry:    llm.Expiry{Date: time.Date(2026, 10, 25, 23, 59, 59, 0, berlin), Phrase: "until the 25th"}, // the day has 25 hours
 		groups:    [][]string{{"c1", "c2"}},
 		synthesis: llm.Synthesis{Text: "Both.\nTogether.", Summary: "both", Tags: []string{"a", "b"}},
+		selected:  []string{"c2", "c1"},
 	}
+	// What is only chosen goes over the wire with its words and its day alone.
+	items := []llm.Statement{{Label: "c1", Text: "The database is MySQL.", SaidAt: said.Truncate(24 * time.Hour)}, {Label: "c2", Text: "Ada likes tea."}}
 	for _, refuse := range [][]string{nil, {llmtest.StrictSchema, llmtest.LooseSchema, llmtest.JSONObject}} {
 		o.shown = nil
 		s := llmtest.Serve(t, o)
@@ -117,7 +126,9 @@ func TestRoundTrip(t *testing.T) {
 		check("cluster", groups, o.groups, err)
 		synthesis, err := j.Synthesize(ctx, two())
 		check("synthesize", synthesis, o.synthesis, err)
-		check("what was shown", o.shown, []any{turn, "They use MySQL.", turn, fact, two(), fact, "Europe/Berlin", two(), two()}, nil)
+		selected, err := j.Select(ctx, "which \"database\"?", items, 2)
+		check("select", selected, o.selected, err)
+		check("what was shown", o.shown, []any{turn, "They use MySQL.", turn, fact, two(), fact, "Europe/Berlin", two(), two(), "which \"database\"?", items, 2}, nil)
 	}
 }
 
@@ -150,6 +161,15 @@ func TestNothingToCompare(t *testing.T) {
 	}
 	if e, err := j.Extract(t.Context(), llm.TurnText{At: said}); len(e.Drafts) != 0 || e.Reason == "" || err != nil {
 		t.Errorf("extract gave %v, %v", e, err)
+	}
+	for _, ask := range []struct {
+		cue   string
+		items []llm.Statement
+		limit int
+	}{{" ", two(), 6}, {"tea", nil, 6}, {"tea", two(), 0}} {
+		if l, err := j.Select(t.Context(), ask.cue, ask.items, ask.limit); l != nil || err != nil {
+			t.Errorf("select gave %v, %v", l, err)
+		}
 	}
 	if _, err := j.Synthesize(t.Context(), nil); oxbow.CodeOf(err) != oxbow.CodeInvalid {
 		t.Errorf("synthesize gave %v", err)
@@ -197,6 +217,27 @@ func TestLabels(t *testing.T) {
 			t.Errorf("%d are counted as dropped, want 5", j.Dropped())
 		}
 	})
+	t.Run("selects in the order of the answer, each offered label once and no more than asked for", func(t *testing.T) {
+		t.Parallel()
+		s, j := setup(t)
+		items := []llm.Statement{statement("c1", "a"), statement("c2", "b"), statement("c3", strings.Repeat("long ", 200)), statement("c4", "d")}
+		s.Queue(llmtest.Text(`{"labels":["c3","c9","c3","c1","mem_0123","c2"]}`))
+		got, err := j.Select(t.Context(), "b?", items, 2)
+		if err != nil || !slices.Equal(got, []string{"c3", "c1"}) || j.Dropped() != 4 {
+			t.Errorf("got %v, %v, %d dropped", got, err, j.Dropped())
+		}
+		if r := s.Requests()[0]; r.Purpose != "select" || r.Format != llmtest.StrictSchema || len(r.Data) > 1000 {
+			t.Errorf("asked for %s in the form %s with %d bytes of data", r.Purpose, r.Format, len(r.Data))
+		}
+	})
+	t.Run("selects nothing by an answer off its form", func(t *testing.T) {
+		t.Parallel()
+		s, j := setup(t)
+		s.Queue(llmtest.Text(`{"labels":"c1"}`), llmtest.Text(`["c1"]`))
+		if got, err := j.Select(t.Context(), "b?", two(), 2); kindOf(err) != unparsable || got != nil {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
 	t.Run("refuses to ask about statements without labels of their own", func(t *testing.T) {
 		t.Parallel()
 		s, j := setup(t)
@@ -204,6 +245,9 @@ func TestLabels(t *testing.T) {
 			items := []llm.Statement{statement("c1", "a"), statement(l, "b")}
 			if _, err := j.Cluster(t.Context(), items); oxbow.CodeOf(err) != oxbow.CodeInvalid {
 				t.Errorf("cluster gave %v", err)
+			}
+			if _, err := j.Select(t.Context(), "x", items, 1); oxbow.CodeOf(err) != oxbow.CodeInvalid {
+				t.Errorf("select gave %v", err)
 			}
 			if _, err := j.Relate(t.Context(), statement("", "x"), items); oxbow.CodeOf(err) != oxbow.CodeInvalid {
 				t.Errorf("relate gave %v", err)
