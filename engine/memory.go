@@ -37,9 +37,14 @@ func (e *Engine) act(ctx context.Context, tenant, id, name string, fn func(conte
 		return Written{}, err
 	}
 	run := e.newRun(m.Scope, name, "operator")
+	var was served
 	err = e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
 		s, err := tx.LockScope(ctx, m.Scope, e.now())
 		if err != nil {
+			return err
+		}
+		was = served{Memory: m.ID, Run: run.ID}
+		if err := e.once(ctx, tx, tenant, "", &was); err != nil {
 			return err
 		}
 		fresh, err := tx.Memory(ctx, tenant, m.ID)
@@ -52,7 +57,7 @@ func (e *Engine) act(ctx context.Context, tenant, id, name string, fn func(conte
 		return fn(ctx, tx, s, run, fresh)
 	})
 	if err != nil {
-		return Written{}, err
+		return e.again(ctx, tenant, was, err)
 	}
 	m, err = e.st.Memory(ctx, tenant, m.ID)
 	return Written{Memory: m, Run: run.ID}, err

@@ -60,9 +60,14 @@ func (e *Engine) Remember(ctx context.Context, s Statement) (Written, error) {
 	run := e.newRun(s.Scope, "write", "write")
 	run.About = m.SaidAt
 	written := Written{Run: run.ID}
+	var was served
 	err = e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
 		settings, err := e.openScope(ctx, tx, s.Scope)
 		if err != nil {
+			return err
+		}
+		was = served{Memory: m.ID, Run: run.ID}
+		if err := e.once(ctx, tx, s.Scope.Tenant, "", &was); err != nil {
 			return err
 		}
 		if err := tx.PutRun(ctx, run); err != nil {
@@ -76,7 +81,7 @@ func (e *Engine) Remember(ctx context.Context, s Statement) (Written, error) {
 		return tx.Enqueue(ctx, jobs.FollowUps(about(run), jobs.Created([]oxbow.Memory{m}, done)))
 	})
 	if err != nil {
-		return Written{}, err
+		return e.again(ctx, s.Scope.Tenant, was, err)
 	}
 	return written, nil
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -60,9 +61,26 @@ func (e *Engine) runIn(ctx context.Context, o Order, s oxbow.Scope) (string, err
 	if err != nil {
 		return "", err
 	}
-	return args.Run, e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+	return e.startOnce(ctx, s, args.Run, func(ctx context.Context, tx store.Tx) error {
 		return tx.Enqueue(ctx, []river.InsertManyParams{insert(job)})
 	})
+}
+
+// startOnce starts a run in a scope and gives its id, or that of the run that
+// the same request started before.
+func (e *Engine) startOnce(ctx context.Context, s oxbow.Scope, run string, fn func(context.Context, store.Tx) error) (string, error) {
+	was := served{Run: run}
+	err := e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+		was = served{Run: run}
+		if err := e.once(ctx, tx, s.Tenant, s.Name, &was); err != nil {
+			return err
+		}
+		return fn(ctx, tx)
+	})
+	if errors.Is(err, errServed) {
+		return was.Run, nil
+	}
+	return run, err
 }
 
 func (e *Engine) passArgs(o Order, s oxbow.Scope) jobs.PassArgs {
@@ -104,7 +122,7 @@ func (e *Engine) orderScopes(ctx context.Context, o Order) ([]oxbow.Scope, error
 // extractAgain opens turns for another reading; what the earlier one made stays.
 func (e *Engine) extractAgain(ctx context.Context, o Order, s oxbow.Scope) (string, error) {
 	run := e.newRun(s, "extract", "operator")
-	return run.ID, e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+	return e.startOnce(ctx, s, run.ID, func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.LockScope(ctx, s, e.now()); err != nil {
 			return err
 		}
@@ -126,8 +144,9 @@ const againPage = 500
 // judgeAgain enqueues the contradiction job of every memory said since then.
 func (e *Engine) judgeAgain(ctx context.Context, o Order, s oxbow.Scope) (string, error) {
 	run := e.newRun(s, "contradiction", "operator")
-	if err := e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error { return tx.PutRun(ctx, run) }); err != nil {
-		return "", err
+	id, err := e.startOnce(ctx, s, run.ID, func(ctx context.Context, tx store.Tx) error { return tx.PutRun(ctx, run) })
+	if err != nil || id != run.ID {
+		return id, err
 	}
 	return run.ID, e.eachJudged(ctx, o, s, func(ms []oxbow.Memory) error {
 		return e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {

@@ -55,6 +55,7 @@ type Reader interface {
 	PassReader
 	WorkReader
 	LLMReader
+	AccessReader
 }
 
 // Writer is everything that can be changed.
@@ -64,6 +65,7 @@ type Writer interface {
 	RunWriter
 	ScopeWriter
 	LLMWriter
+	AccessWriter
 }
 
 // MemoryReader reads memories.

@@ -65,6 +65,7 @@ func rootCommand(a *app) *cobra.Command {
 	add(groupCare, doctorCommand(a))
 	add(groupCare, llmCommand(a))
 	add(groupCare, evalCommand(a))
+	add(groupCare, keyCommand(a))
 	add(groupCare, dbCommand(a))
 	add(groupCare, configCommand(a))
 	add(groupCare, a.demoCommand())

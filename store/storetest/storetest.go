@@ -69,7 +69,7 @@ var shared = []part{
 	{"apply", testApply}, {"addresses", testAddresses}, {"use", testUse}, {"erase", testErase}, {"verdicts", testVerdicts},
 	{"search", testSearch}, {"ranking", testRanking}, {"resolve", testResolve}, {"log", testLog}, {"turns", testTurns},
 	{"scopes", testScopes}, {"schedules", testSchedules}, {"passes", testPasses}, {"runs", testRuns}, {"text", testText},
-	{"budgets", testBudgets}, {"calls", testCalls}, {"answers", testAnswers},
+	{"budgets", testBudgets}, {"calls", testCalls}, {"answers", testAnswers}, {"access", testAccess}, {"requests", testRequests},
 }
 
 // alone are the parts with a store each: those that check all of a database,
