@@ -49,6 +49,7 @@ type Tx interface {
 type Reader interface {
 	MemoryReader
 	Searcher
+	Recaller
 	LogReader
 	TurnReader
 	ScopeReader

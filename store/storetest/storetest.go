@@ -67,7 +67,7 @@ type part struct {
 var shared = []part{
 	{"memories", testMemories}, {"filters", testFilters}, {"tenants", testTenants}, {"strongest", testStrongest},
 	{"apply", testApply}, {"addresses", testAddresses}, {"use", testUse}, {"erase", testErase}, {"verdicts", testVerdicts},
-	{"search", testSearch}, {"ranking", testRanking}, {"resolve", testResolve}, {"log", testLog}, {"turns", testTurns},
+	{"search", testSearch}, {"ranking", testRanking}, {"match", testMatch}, {"beside", testBeside}, {"resolve", testResolve}, {"log", testLog}, {"turns", testTurns},
 	{"scopes", testScopes}, {"schedules", testSchedules}, {"passes", testPasses}, {"runs", testRuns}, {"text", testText},
 	{"budgets", testBudgets}, {"calls", testCalls}, {"answers", testAnswers}, {"access", testAccess}, {"requests", testRequests},
 }
