@@ -22,8 +22,8 @@ var layers = map[string][]string{
 	"internal/text":   {"."},
 	// The bundled history of the demo: turns, nothing else.
 	"internal/history": {"."},
-	// Measures judges; oxbow eval prints what it finds.
-	"internal/eval": {".", "llm", "internal/text"},
+	// Measures judges and recall; oxbow eval prints what it finds.
+	"internal/eval": {".", "llm", "store", "recall", "internal/text"},
 
 	"migrations":      {"."},
 	"store":           {".", "internal/text"},

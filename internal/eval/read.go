@@ -35,7 +35,7 @@ func each[T any](r io.Reader, fn func(line int, v T) error) error {
 		}
 		var v T
 		if err := json.Unmarshal(sc.Bytes(), &v); err != nil {
-			return oxbow.WrapError(oxbow.CodeInvalid, err, "line %d is not an example of this task; docs/judge.md has the forms", n)
+			return oxbow.WrapError(oxbow.CodeInvalid, err, "line %d is not an example of this task; docs/judge.md and docs/evaluation.md have the forms", n)
 		}
 		if err := fn(n, v); err != nil {
 			return err

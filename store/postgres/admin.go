@@ -73,7 +73,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	if _, err := p.Up(ctx); err != nil {
 		return translate(err, "migrate the database")
 	}
-	m, err := rivermigrate.New(riverpgxv5.New(s.pool), &rivermigrate.Config{Logger: quiet(), Schema: schema})
+	m, err := rivermigrate.New(riverpgxv5.New(s.pool), &rivermigrate.Config{Logger: quiet(), Schema: s.schema})
 	if err != nil {
 		return fmt.Errorf("migrate the queue: %w", err)
 	}
@@ -87,11 +87,21 @@ func (s *Store) migrate(ctx context.Context) error {
 // one that was made for it.
 func (s *Store) makeSchema(ctx context.Context) error {
 	var there bool
-	err := s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, schema).Scan(&there)
+	err := s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, s.schema).Scan(&there)
 	if err == nil && !there {
-		_, err = s.pool.Exec(ctx, `CREATE SCHEMA `+schema)
+		_, err = s.pool.Exec(ctx, `CREATE SCHEMA `+s.schema)
 	}
 	return translate(err, "make the schema")
+}
+
+// DropSchema takes away everything that stands in the store's schema, for good.
+// It is for a schema that was made for a while: conflict for the usual one.
+func (s *Store) DropSchema(ctx context.Context) error {
+	if s.schema == schema {
+		return oxbow.Errorf(oxbow.CodeConflict, "the schema %s is where memories are kept; it is not dropped", schema)
+	}
+	_, err := s.pool.Exec(ctx, `DROP SCHEMA IF EXISTS `+s.schema+` CASCADE`)
+	return translate(err, "drop the schema")
 }
 
 // SchemaVersion implements store.Admin.
@@ -105,7 +115,7 @@ func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error)
 	for _, src := range p.ListSources() {
 		want = max(want, src.Version)
 	}
-	err = s.pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM `+schema+`.goose_db_version`).Scan(&have)
+	err = s.pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM `+s.schema+`.goose_db_version`).Scan(&have)
 	if err != nil && isNoTable(err) {
 		return 0, want, nil
 	}
@@ -129,7 +139,7 @@ var checks = []string{
 		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.id = l.from_id) OR NOT EXISTS (SELECT FROM memories m WHERE m.id = l.to_id)`,
 	`SELECT 'index ' || c.relname || ': it is not valid; rebuild it with REINDEX'
 		FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = '` + schema + `' AND NOT i.indisvalid`,
+		WHERE n.nspname = current_schema() AND NOT i.indisvalid`,
 	`SELECT 'database: ' || d.checksum_failures || ' of its pages did not have their checksum' FROM pg_stat_database d
 		WHERE d.datname = current_database() AND d.checksum_failures > 0`,
 }

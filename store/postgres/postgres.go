@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -35,8 +36,11 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// schema holds every table, River's too.
+// schema holds every table, River's too, where Config names no other.
 const schema = "oxbow"
+
+// schemaForm is what a schema may be called here: it needs no quotes.
+var schemaForm = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
 
 // notifyEvery is the shortest time between two signals to the workers of a
 // queue.
@@ -52,13 +56,17 @@ type Config struct {
 	// MaxConns bounds the connections of this process. A worker needs two at
 	// least, because the queue listens on one. Defaults to 16.
 	MaxConns int
+	// Schema holds every table: lower-case letters, digits and _. A second one
+	// beside the first is a database of its own. Defaults to oxbow.
+	Schema string
 }
 
 // Store is one open database.
 type Store struct {
 	reader
-	pool  *pgxpool.Pool
-	river *river.Client[pgx.Tx] // inserts only
+	pool   *pgxpool.Pool
+	schema string
+	river  *river.Client[pgx.Tx] // inserts only
 }
 
 var _ store.Store = (*Store)(nil)
@@ -74,8 +82,14 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.MaxConns <= 0 {
 		cfg.MaxConns = 16
 	}
+	if cfg.Schema == "" {
+		cfg.Schema = schema
+	}
+	if !schemaForm.MatchString(cfg.Schema) {
+		return nil, oxbow.Errorf(oxbow.CodeInvalid, "%q is no name for a schema: use up to 63 lower-case letters, digits and _", cfg.Schema)
+	}
 	conf.MaxConns = int32(min(cfg.MaxConns, 1000))
-	conf.ConnConfig.RuntimeParams["search_path"] = schema
+	conf.ConnConfig.RuntimeParams["search_path"] = cfg.Schema
 	if conf.ConnConfig.RuntimeParams["application_name"] == "" {
 		conf.ConnConfig.RuntimeParams["application_name"] = "oxbow"
 	}
@@ -90,13 +104,13 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		pool.Close()
 		return nil, unreachable(ctx, conf.ConnConfig, err)
 	}
-	s := &Store{reader: reader{q: pool}, pool: pool}
+	s := &Store{reader: reader{q: pool}, pool: pool, schema: cfg.Schema}
 	// River tells workers of an insert at most once per FetchCooldown; a job
 	// that falls into the gap waits for the next poll. Shorter is dearer here: a
 	// transaction that notifies holds a lock of the whole server until its
 	// commit is on the disk, and a worker fetches no more often anyway.
 	s.river, err = river.NewClient(riverpgxv5.New(pool),
-		&river.Config{Logger: quiet(), Schema: schema, FetchCooldown: notifyEvery})
+		&river.Config{Logger: quiet(), Schema: s.schema, FetchCooldown: notifyEvery})
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("make the queue's client: %w", err)
@@ -144,7 +158,7 @@ func (s *Store) Embedded() bool { return false }
 // NewClient implements store.Admin.
 func (s *Store) NewClient(cfg *river.Config) (store.Client, error) {
 	own := *cfg
-	own.Schema = schema
+	own.Schema = s.schema
 	c, err := river.NewClient(riverpgxv5.New(s.pool), &own)
 	if err != nil {
 		return nil, fmt.Errorf("make the queue's client: %w", err)

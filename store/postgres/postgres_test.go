@@ -148,6 +148,47 @@ func TestMigrate(t *testing.T) {
 		}
 	})
 
+	t.Run("keeps a second schema apart, and drops it without touching the first", func(t *testing.T) {
+		t.Parallel()
+		url := pgtest.URL(t)
+		first := open(t, url)
+		second, err := Open(t.Context(), Config{URL: url, Schema: "oxbow_second"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = second.Close() })
+		for _, s := range []*Store{first, second} {
+			if err := s.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			apply(t, s, created("a"))
+			if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
+				t.Errorf("%v, error %v", found, err)
+			}
+		}
+		if err := second.DropSchema(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if have, _, err := second.SchemaVersion(t.Context()); err != nil || have != 0 {
+			t.Errorf("the second has version %d, error %v", have, err)
+		}
+		if _, err := first.Memory(t.Context(), ada.Tenant, oxbow.NewID("a")); err != nil {
+			t.Errorf("the first lost its memory: %v", err)
+		}
+		if err := first.DropSchema(t.Context()); oxbow.CodeOf(err) != oxbow.CodeConflict {
+			t.Errorf("the usual schema is dropped: %v", err)
+		}
+	})
+
+	t.Run("refuses a schema whose name needs quotes", func(t *testing.T) {
+		t.Parallel()
+		for _, name := range []string{"a b", "A", `a"; DROP SCHEMA oxbow; --`, "1a"} {
+			if _, err := Open(t.Context(), Config{URL: "postgres://127.0.0.1:1/x", Schema: name}); oxbow.CodeOf(err) != oxbow.CodeInvalid {
+				t.Errorf("%q: %v", name, err)
+			}
+		}
+	})
+
 	t.Run("refuses a newer database", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
