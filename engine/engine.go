@@ -22,6 +22,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/llm"
+	"github.com/oxbow-memory/oxbow/recall"
 	"github.com/oxbow-memory/oxbow/schedule"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -37,6 +38,8 @@ type Config struct {
 	// Budget is how many tokens a tenant may take in a day, for Status to
 	// measure by. Defaults to 0: no budget is shown.
 	Budget int64
+	// Embedder makes the vectors of questions; see recall.Config. Defaults to nil.
+	Embedder llm.Embedder
 	// Actor names who asks, in the audit log. Defaults to "operator".
 	Actor string
 }
@@ -48,7 +51,8 @@ type Engine struct {
 	deps  jobs.Deps
 	actor string
 	// tokens of a tenant and day; 0 is none
-	budget int64
+	budget   int64
+	recaller *recall.Recaller
 }
 
 // New makes an engine; it does no I/O.
@@ -57,7 +61,8 @@ func New(cfg Config) *Engine {
 		cfg.Actor = "operator"
 	}
 	return &Engine{st: cfg.Store, judge: cfg.Judge, actor: cfg.Actor, budget: cfg.Budget,
-		deps: jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Clock: cfg.Clock, ReadDate: cfg.ReadDate}}
+		recaller: recall.New(recall.Config{Store: cfg.Store, Embedder: cfg.Embedder}),
+		deps:     jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Clock: cfg.Clock, ReadDate: cfg.ReadDate}}
 }
 
 // Store gives the store, for what only reads.

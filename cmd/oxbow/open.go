@@ -52,7 +52,8 @@ func (a *app) heeding(heed bool, fn func(ctx context.Context, s *session, args [
 			return errors.Join(err, st.Close())
 		}
 		s := &session{app: a, conf: conf, st: st, judge: judge, tenant: conf.text("tenant"),
-			engine: engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate, Budget: conf.budget()})}
+			engine: engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate, Embedder: offline.NewEmbedder(),
+				Budget: conf.budget()})}
 		return errors.Join(fn(cmd.Context(), s, args), st.Close())
 	}
 }
