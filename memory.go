@@ -82,6 +82,9 @@ type Content struct {
 	Text    string   `json:"text"`              // 1 byte to 64 KiB, valid UTF-8, NFC
 	Summary string   `json:"summary,omitempty"` // at most 160 characters
 	Tags    []string `json:"tags,omitempty"`    // lower case, sorted, without repeats
+	// Speaker names who said it, at most 80 characters, when that is a person
+	// beside the user and the assistant of the turn. It says nothing of trust.
+	Speaker string `json:"speaker,omitempty"`
 }
 
 // Quote says where in its turn a memory's words stand, so that the words

@@ -113,7 +113,7 @@ func editOf(m oxbow.Memory, c Change, now time.Time) (oxbow.Change, oxbow.Memory
 		if err != nil {
 			return out, m, err
 		}
-		content = oxbow.Content{Text: body, Tags: m.Content.Tags}
+		content = oxbow.Content{Text: body, Tags: m.Content.Tags, Speaker: m.Content.Speaker}
 	}
 	if c.Tags != nil {
 		content.Tags = c.Tags

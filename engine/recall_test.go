@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/oxbow-memory/oxbow"
@@ -48,6 +49,33 @@ func TestRecall(t *testing.T) {
 			b.Remember(engine.Statement{Text: "We use PostgreSQL for the orders"})
 			equal(b, "of another scope", len(b.recall(engine.Recall{Text: "orders", Scope: oxbow.Scope{Tenant: b.tenant(), Name: "nobody"}}).Results), 0)
 			equal(b, "of other words", len(b.recall(engine.Recall{Text: "zebra"}).Results), 0)
+		}},
+	)
+}
+
+func TestSpeaker(t *testing.T) {
+	tell(t,
+		story{"is kept, found by and told apart", func(b *bench) {
+			mine := b.Remember(engine.Statement{Text: "I live in Oslo"})
+			bens := b.Remember(engine.Statement{Text: "I live in Oslo", Speaker: " Ben\x00 Berg "})
+			equal(b, "the speaker", b.Get(bens.ID).Content.Speaker, "Ben Berg")
+			found := b.recall(engine.Recall{Text: "where is Ben?"})
+			equal(b, "found by name", len(found.Results), 1)
+			equal(b, "who", found.Results[0].Memory.ID, bens.ID)
+			b.drain()
+			equal(b, "what the user said", b.Get(mine.ID).Status, oxbow.Active)
+			equal(b, "what Ben said", b.Get(bens.ID).Status, oxbow.Active)
+			words := "I live in Bergen"
+			_, err := b.Engine.Edit(b.Ctx, b.tenant(), bens.ID, engine.Change{Text: &words})
+			b.Must(err)
+			equal(b, "the speaker after an edit", b.Get(bens.ID).Content.Speaker, "Ben Berg")
+			b.Clean()
+		}},
+		story{"is cut to eighty characters", func(b *bench) {
+			m := b.Remember(engine.Statement{Text: "Hello there", Speaker: strings.Repeat("ab ", 60)})
+			if n := len(b.Get(m.ID).Content.Speaker); n > 82 || n < 40 {
+				b.Errorf("%d bytes", n)
+			}
 		}},
 	)
 }

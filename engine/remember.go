@@ -20,6 +20,7 @@ type Statement struct {
 	Kind       oxbow.Kind
 	Importance *float64 // 0 to 10; defaults to 5
 	Tags       []string
+	Speaker    string       // who said it, when that is a person beside the user
 	Source     oxbow.Source // defaults to user
 	ExpiresAt  time.Time    // the instant, or zero
 	SaidAt     time.Time    // defaults to now
@@ -114,7 +115,7 @@ func (e *Engine) memoryOf(s Statement) (oxbow.Memory, error) {
 	}
 	m := oxbow.Memory{
 		ID: randomID("memory", s.Scope.String()), Scope: s.Scope, Status: oxbow.Active, Kind: s.Kind, Slot: s.Slot, Key: jobs.CleanKey(s.Key),
-		Content:    jobs.CleanContent(oxbow.Content{Text: body, Summary: s.Summary, Tags: s.Tags}),
+		Content:    jobs.CleanContent(oxbow.Content{Text: body, Summary: s.Summary, Tags: s.Tags, Speaker: s.Speaker}),
 		Importance: 5, Rating: directConfidence(s.Source), Rated: true, Source: s.Source, Pinned: s.Pinned,
 		SaidAt: jobs.Milli(s.SaidAt), ExpiresAt: jobs.Milli(s.ExpiresAt), CreatedAt: now,
 	}

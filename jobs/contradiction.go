@@ -185,6 +185,11 @@ func (d Deps) cue(m oxbow.Memory) string {
 	return words
 }
 
+// matter leaves out what needs no verdict, and what another person said: who
+// says "I live in Oslo" does not contradict who lives in Bergen.
+//
+// Limit: a person who corrects what another one said corrects nothing, but for
+// a fact at the same address.
 func matter(m oxbow.Memory, found, replacers []oxbow.Memory) []oxbow.Memory {
 	early := map[string]bool{}
 	for _, r := range replacers {
@@ -192,7 +197,7 @@ func matter(m oxbow.Memory, found, replacers []oxbow.Memory) []oxbow.Memory {
 	}
 	out := make([]oxbow.Memory, 0, len(found))
 	for _, o := range found {
-		if oxbow.SameAddress(m, o) || o.Before(m) && early[o.ReplacedBy] && o.ReplacedBy != m.ID {
+		if m.Content.Speaker != o.Content.Speaker || oxbow.SameAddress(m, o) || o.Before(m) && early[o.ReplacedBy] && o.ReplacedBy != m.ID {
 			continue
 		}
 		out = append(out, o)

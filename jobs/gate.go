@@ -20,6 +20,7 @@ const (
 	maxDraftRunes   = 2000 // in one of them
 	maxTags         = 12
 	maxSummaryRunes = 160
+	maxSpeakerRunes = 80
 	furthestExpiry  = 10 * 366 * 24 * time.Hour
 )
 
@@ -97,6 +98,7 @@ func locate(t oxbow.Turn, quote string) (oxbow.Source, oxbow.Quote, bool) {
 // 160 characters, made from the text when there is none, and sorted tags.
 func CleanContent(c oxbow.Content) oxbow.Content {
 	c.Text = text.Normalise(c.Text)
+	c.Speaker, _ = text.Redact(text.Clip(text.Normalise(c.Speaker), maxSpeakerRunes))
 	if c.Summary == "" {
 		c.Summary = c.Text
 	}
@@ -203,7 +205,7 @@ func gateClusters(offered map[string]oxbow.Memory, groups [][]string) (kept [][]
 		leaves, ok := 0, len(g) >= 2
 		for _, label := range g {
 			m, known := offered[label]
-			ok = ok && known && !taken[label] && (len(ms) == 0 || m.Scope == ms[0].Scope)
+			ok = ok && known && !taken[label] && (len(ms) == 0 || m.Scope == ms[0].Scope && m.Content.Speaker == ms[0].Content.Speaker)
 			taken[label] = true
 			if !m.Derived {
 				leaves++

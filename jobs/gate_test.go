@@ -277,6 +277,10 @@ func TestGateRelations(t *testing.T) {
 	}
 }
 
+func bySpeaker(id, name string) oxbow.Memory {
+	return oxbow.Memory{ID: id, Content: oxbow.Content{Speaker: name}}
+}
+
 func TestGateClusters(t *testing.T) {
 	t.Parallel()
 	offered := map[string]oxbow.Memory{}
@@ -285,6 +289,7 @@ func TestGateClusters(t *testing.T) {
 	}
 	offered["f1"] = oxbow.Memory{ID: "foreign", Scope: oxbow.Scope{Tenant: "t", Name: "other"}}
 	offered["d1"], offered["d2"] = oxbow.Memory{ID: "d1", Derived: true}, oxbow.Memory{ID: "d2", Derived: true}
+	offered["b1"], offered["b2"] = bySpeaker("b1", "Ben"), bySpeaker("b2", "Ben")
 	for _, c := range []struct {
 		name          string
 		groups        [][]string
@@ -296,6 +301,8 @@ func TestGateClusters(t *testing.T) {
 		{"refuses a label that a group before took", [][]string{{"c1", "c2"}, {"c2", "c3"}}, 1, 1},
 		{"refuses a label that was never offered", [][]string{{"c1", "c7"}}, 0, 1},
 		{"refuses a member of another scope", [][]string{{"c1", "f1", "c2"}}, 0, 1},
+		{"keeps what one person said", [][]string{{"b1", "b2"}}, 1, 0},
+		{"refuses what two persons said", [][]string{{"c1", "b1"}}, 0, 1},
 		{"refuses a merged memory with one new leaf", [][]string{{"d1", "c1"}}, 0, 1},
 		{"refuses two merged memories by themselves", [][]string{{"d1", "d2"}}, 0, 1},
 		{"refuses two merged memories with one new leaf", [][]string{{"d1", "d2", "c1"}}, 0, 1},

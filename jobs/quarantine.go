@@ -18,7 +18,7 @@ func Screen(m oxbow.Memory) oxbow.Memory {
 
 // screened is all that an agent would be shown of a memory.
 func screened(m oxbow.Memory) string {
-	return strings.Join(append([]string{m.Content.Text, m.Content.Summary}, m.Content.Tags...), "\n")
+	return strings.Join(append([]string{m.Content.Text, m.Content.Summary, m.Content.Speaker}, m.Content.Tags...), "\n")
 }
 
 // screenQuoted is Screen for the words that a memory rests on.

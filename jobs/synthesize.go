@@ -164,7 +164,7 @@ func (d Deps) merged(ctx context.Context, args Synthesize, sources []oxbow.Memor
 		tags = append(tags, src.Content.Tags)
 	}
 	m.Rating = min(synthesisConfidence, best)
-	m.Content = CleanContent(oxbow.Content{Text: s.Text, Summary: s.Summary, Tags: unite(append(tags, s.Tags)...)})
+	m.Content = CleanContent(oxbow.Content{Text: s.Text, Summary: s.Summary, Tags: unite(append(tags, s.Tags)...), Speaker: first.Content.Speaker})
 	mean, err := d.leafImportance(ctx, sources)
 	m.Importance = min(10, mean*1.2)
 	return m, err

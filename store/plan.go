@@ -193,11 +193,15 @@ func JSON(v any) string {
 	return string(b)
 }
 
-// SearchText is what of a memory is indexed: its text, its key and its tags.
+// SearchText is what of a memory is indexed: who said it, its key, its text and
+// its tags.
 func SearchText(m oxbow.Memory) string {
 	t := m.Content.Text
 	if m.Key != "" {
 		t = m.Key + " " + t
+	}
+	if m.Content.Speaker != "" {
+		t = m.Content.Speaker + " " + t
 	}
 	for _, tag := range m.Content.Tags {
 		t += " " + tag

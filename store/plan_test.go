@@ -183,10 +183,14 @@ func TestIDs(t *testing.T) {
 func TestSearchText(t *testing.T) {
 	t.Parallel()
 
-	t.Run("is the key, the text and the tags", func(t *testing.T) {
+	t.Run("is the speaker, the key, the text and the tags", func(t *testing.T) {
 		t.Parallel()
 		m := oxbow.Memory{Key: "city", Content: oxbow.Content{Text: "lives in Lisbon", Summary: "home", Tags: []string{"x", "y"}}}
 		if got := store.SearchText(m); got != "city lives in Lisbon x y" {
+			t.Fatalf("got %q", got)
+		}
+		m.Content.Speaker = "Ann"
+		if got := store.SearchText(m); got != "Ann city lives in Lisbon x y" {
 			t.Fatalf("got %q", got)
 		}
 		if got := store.SearchText(oxbow.Memory{Content: oxbow.Content{Text: "alone"}}); got != "alone" {

@@ -197,6 +197,7 @@ func (p *printer) memory(m engine.View) {
 	p.pair("strength", fmt.Sprintf("%.2f, half-life %.0f days", m.Strength, m.HalfLife))
 	p.pair("used", number(m.AccessCount, "time", "times")+since(m.LastUsedAt))
 	p.pair("said", stamp(m.SaidAt)+" by "+string(m.Source))
+	p.pair("speaker", m.Content.Speaker)
 	p.pair("turn", m.Turn)
 	p.pair("conversation", m.Conversation)
 	p.pair("ends", ending(m.ExpiresAt, m.Zone))

@@ -12,9 +12,9 @@ import (
 )
 
 type rememberFlags struct {
-	scope, slot, key, kind, source, expires string
-	importance                              float64
-	tags                                    []string
+	scope, slot, key, kind, source, speaker, expires string
+	importance                                       float64
+	tags                                             []string
 }
 
 func rememberCommand(a *app) *cobra.Command {
@@ -47,6 +47,7 @@ value of its address: a newer one replaces the older one.`,
 	fs.StringSliceVar(&f.tags, "tag", nil, "a tag; can be given several times")
 	fs.StringVar(&f.expires, "expires", "", "when it ends: a date (its end, in the scope's zone) or an instant")
 	fs.StringVar(&f.source, "source", "user", "who said it: user, assistant, tool, web or import")
+	fs.StringVar(&f.speaker, "speaker", "", "the person who said it, when that is somebody else")
 	return cmd
 }
 
@@ -61,7 +62,7 @@ func (s *session) remember(ctx context.Context, f rememberFlags, words string) e
 	}
 	w, err := s.engine.Remember(ctx, engine.Statement{
 		Scope: oxbow.Scope{Tenant: s.tenant, Name: f.scope}, Text: words, Slot: f.slot, Key: f.key,
-		Kind: oxbow.Kind(f.kind), Importance: &f.importance, Tags: f.tags, Source: oxbow.Source(f.source), ExpiresAt: end,
+		Kind: oxbow.Kind(f.kind), Importance: &f.importance, Tags: f.tags, Source: oxbow.Source(f.source), Speaker: f.speaker, ExpiresAt: end,
 	})
 	if err != nil {
 		return err

@@ -34,9 +34,9 @@ func (b *Bench) StateOf(s oxbow.Scope) []string {
 	}
 	var out []string
 	for _, m := range ms {
-		out = append(out, fmt.Sprintf("%s: %s by (%s) kind=%s v%d importance=%.2f rating=%.2f/%t confirmed=%d/%s source=%s pinned=%t expires=%s review=%s tags=%v uses=%d/%s fades=%s",
+		out = append(out, fmt.Sprintf("%s: %s by (%s) kind=%s v%d importance=%.2f rating=%.2f/%t confirmed=%d/%s source=%s pinned=%t expires=%s review=%s tags=%v%s uses=%d/%s fades=%s",
 			names[m.ID], m.Status, names[m.ReplacedBy], m.Kind, m.ContentVersion, m.Importance, m.Rating, m.Rated,
-			m.Confirmations, stamp(m.ConfirmedAt), m.Source, m.Pinned, stamp(m.ExpiresAt), stamp(m.ReviewAt), m.Content.Tags,
+			m.Confirmations, stamp(m.ConfirmedAt), m.Source, m.Pinned, stamp(m.ExpiresAt), stamp(m.ReviewAt), m.Content.Tags, m.Content.Speaker,
 			m.AccessCount, stamp(m.LastUsedAt), stamp(m.FadesAt)))
 	}
 	ls, err := b.DB.Links(b.Ctx, s.Tenant, ids)
