@@ -209,6 +209,15 @@ func SearchText(m oxbow.Memory) string {
 	return t
 }
 
+// IDsOf gives the ids of memories.
+func IDsOf(ms []oxbow.Memory) []string {
+	ids := make([]string, len(ms))
+	for i, m := range ms {
+		ids[i] = m.ID
+	}
+	return ids
+}
+
 // Sorted gives the ids in the order in which rows are locked, without repeats.
 func Sorted(ids []string) []string {
 	out := slices.Clone(ids)

@@ -57,6 +57,7 @@ type Reader interface {
 	WorkReader
 	LLMReader
 	AccessReader
+	VectorReader
 }
 
 // Writer is everything that can be changed.
@@ -67,6 +68,7 @@ type Writer interface {
 	ScopeWriter
 	LLMWriter
 	AccessWriter
+	VectorWriter
 }
 
 // MemoryReader reads memories.

@@ -235,6 +235,7 @@ func writeTerms(b *batch, scope int64, p *store.Plan) {
 	for _, m := range p.Reworded {
 		dropTerms(b, scope, m)
 	}
+	forget(b, scope, store.IDsOf(p.Reworded))
 	if len(p.Indexed) == 0 {
 		return
 	}
@@ -414,6 +415,11 @@ func (t *tx) Rederive(ctx context.Context, s oxbow.Scope, p oxbow.Policy, ids []
 	return t.writeUse(ctx, found, "apply the policy")
 }
 
+// forget takes away what was made of the words of memories.
+func forget(b *batch, scope int64, ids []string) {
+	dropVectors(b, scope, ids)
+}
+
 const deleteContents = `DELETE FROM contents WHERE owner = $1 AND scope = $2`
 
 // Erase implements store.MemoryWriter. It changes the scope's counters, so it
@@ -431,6 +437,7 @@ func (t *tx) Erase(ctx context.Context, s oxbow.Scope, ids []string) error {
 		return err
 	}
 	b := &batch{}
+	forget(b, seq, store.IDsOf(found))
 	for _, m := range found {
 		if m.Content.Text != "" { // else it has left the index before
 			dropTerms(b, seq, m)

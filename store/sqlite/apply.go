@@ -174,6 +174,9 @@ func (t *tx) writeTerms(ctx context.Context, scope int64, p *store.Plan) error {
 			return err
 		}
 	}
+	if err := t.forget(ctx, scope, store.IDsOf(p.Reworded)); err != nil {
+		return err
+	}
 	total := 0
 	for _, m := range p.Indexed {
 		terms, length := text.Analyse(store.SearchText(m))
@@ -331,6 +334,11 @@ func (t *tx) Rederive(ctx context.Context, s oxbow.Scope, p oxbow.Policy, ids []
 	return nil
 }
 
+// forget takes away what was made of the words of memories.
+func (t *tx) forget(ctx context.Context, scope int64, ids []string) error {
+	return t.dropVectors(ctx, scope, ids)
+}
+
 const deleteContents = `DELETE FROM contents WHERE owner = ? AND scope = ?`
 
 // Erase implements store.MemoryWriter.
@@ -341,6 +349,9 @@ func (t *tx) Erase(ctx context.Context, s oxbow.Scope, ids []string) error {
 	}
 	found, err := t.lockMemories(ctx, s, store.Sorted(ids), lockedMemories)
 	if err != nil {
+		return err
+	}
+	if err := t.forget(ctx, seq, store.IDsOf(found)); err != nil {
 		return err
 	}
 	for _, m := range found {

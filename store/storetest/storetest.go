@@ -70,6 +70,7 @@ var shared = []part{
 	{"search", testSearch}, {"ranking", testRanking}, {"match", testMatch}, {"beside", testBeside}, {"resolve", testResolve}, {"log", testLog}, {"turns", testTurns},
 	{"scopes", testScopes}, {"schedules", testSchedules}, {"passes", testPasses}, {"runs", testRuns}, {"text", testText},
 	{"budgets", testBudgets}, {"calls", testCalls}, {"answers", testAnswers}, {"access", testAccess}, {"requests", testRequests},
+	{"vectors", testVectors}, {"vector pages", testVectorPages},
 }
 
 // alone are the parts with a store each: those that check all of a database,

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/oxbow-memory/oxbow"
@@ -14,6 +16,7 @@ func furnish(f *fixture) {
 	f.apply(f.change(oxbow.Linked, "a", func(c *oxbow.Change) {
 		c.Links = []oxbow.Link{{From: f.id("b"), To: f.id("a"), Type: oxbow.Confirms}}
 	}))
+	f.putVectors(small, f.vector("b", 1, 0, 0, 0))
 	f.tx(func(ctx context.Context, tx store.Tx) error {
 		turn := oxbow.Turn{ID: f.id("turn"), Scope: f.scope, User: "hello", At: start, CreatedAt: start}
 		if _, err := tx.AddTurns(ctx, []oxbow.Turn{turn}); err != nil {
@@ -61,8 +64,16 @@ func ask(f *fixture, tenant, scope string) map[string]int {
 	for _, n := range must(r.CountTurns(f.ctx, sc))(f) {
 		turns += n
 	}
+	with, without, err := r.CountVectors(f.ctx, sc, small)
+	f.wantCode(err, "")
 	return map[string]int{
-		"Memory": one(memory), "Turn": one(turn), "Run": one(run), "ContentBody": one(body), "Resolve": one(found), "Scope": one(set),
+		"CountVectors": with, "CountVectors without": without,
+		"VectorsOf":     len(must(r.VectorsOf(f.ctx, sc, small, ids))(f)),
+		"VectorMark":    int(must(r.VectorMark(f.ctx, sc))(f)),
+		"VectorsSince":  len(must(r.VectorsSince(f.ctx, sc, small, store.VectorPlace{}, 9))(f)),
+		"WithoutVector": len(must(r.WithoutVector(f.ctx, sc, small, "", 9))(f)),
+		"Standing":      len(must(r.Standing(f.ctx, store.StandingQuery{Scope: sc, Numbers: numbers(f), Statuses: oxbow.Statuses}))(f)),
+		"Memory":        one(memory), "Turn": one(turn), "Run": one(run), "ContentBody": one(body), "Resolve": one(found), "Scope": one(set),
 		"CountMemories": sum, "CountTurns": turns,
 		"Memories":          len(must(r.Memories(f.ctx, tenant, ids))(f)),
 		"ListMemories":      len(must(r.ListMemories(f.ctx, store.MemoryFilter{Tenant: tenant, Scope: scope, Limit: 9}))(f)),
@@ -86,6 +97,12 @@ func ask(f *fixture, tenant, scope string) map[string]int {
 		"AllMemories":       len(must(r.AllMemories(f.ctx, sc, "", 9))(f)),
 		"ListDiscarded":     len(must(r.ListDiscarded(f.ctx, tenant, 9))(f)),
 	}
+}
+
+// numbers gives the numbers of the memories that have a vector.
+func numbers(f *fixture) []int64 {
+	all, _ := f.since(small, store.VectorPlace{}, 9)
+	return slices.Collect(maps.Keys(all))
 }
 
 func testTenants(t *testing.T, s store.Store) {
@@ -136,7 +153,10 @@ func testTenants(t *testing.T, s store.Store) {
 			if err := tx.Rederive(ctx, stranger, policy, f.ids("a")); err != nil {
 				return err
 			}
-			if err := tx.Erase(ctx, stranger, f.ids("a")); err != nil {
+			if n, err := tx.PutVectors(ctx, stranger, small, []store.Vector{f.vector("b", 0, 1, 0, 0)}); n != 0 || err != nil {
+				t.Errorf("a stranger stored %d vectors, error %v", n, err)
+			}
+			if err := tx.Erase(ctx, stranger, f.ids("a", "b")); err != nil {
 				return err
 			}
 			if err := tx.EraseTurn(ctx, stranger, f.id("turn")); err != nil && oxbow.CodeOf(err) != oxbow.CodeNotFound {
