@@ -50,18 +50,19 @@ var evalTasks = []evalTask{
 	{"updates", `{"chat", "kind", "old": [{"id"}], "new": [{"id"}]}, with --chats {"id", "memories"}`, "whether updates in whole chats are noticed", evalUpdates},
 }
 
-const aboutEval = `Measures the judge against labelled examples, one JSON object a line, to choose a
-model or to see where the rules stand. A file named - is standard input. Shares
-are from 0 to 1. With --errors the examples that were not answered as labelled
-are printed too. Nothing is stored.`
+const aboutEval = `Measures the judge, and recall, against labelled examples, one JSON object a line, to
+choose a model or a strategy or to see where the rules stand. A file named - is
+standard input. Shares are from 0 to 1. With --errors the examples that were not
+answered as labelled are printed too. Nothing is kept.`
 
 // evalCommand measures judges.
 func evalCommand(a *app) *cobra.Command {
-	cmd := group(a, "eval", "measure a judge against labelled examples")
+	cmd := group(a, "eval", "measure a judge, or recall, against labelled examples")
 	cmd.Long = aboutEval
 	for _, t := range evalTasks {
 		cmd.AddCommand(evalTaskCommand(a, t))
 	}
+	cmd.AddCommand(evalRecallCommand(a))
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -12,9 +13,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/rogpeppe/go-internal/testscript"
 	_ "modernc.org/sqlite" // the driver, for what a hand does to a file
 
@@ -24,7 +27,23 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"oxbow": main, "sql": runSQL})
+	testscript.Main(m, map[string]func(){"oxbow": main, "sql": runSQL, "schemas": listSchemas})
+}
+
+// listSchemas prints the schemas of a Postgres database that are Oxbow's:
+// schemas URL.
+func listSchemas() {
+	ctx := context.Background()
+	db, err := pgx.Connect(ctx, os.Args[1])
+	if err == nil {
+		var names []string
+		err = db.QueryRow(ctx, `SELECT array_agg(nspname::text ORDER BY nspname) FROM pg_namespace WHERE nspname LIKE 'oxbow%'`).Scan(&names)
+		fmt.Println(strings.Join(names, "\n"))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 // runSQL does to a database file what a hand would: sql FILE STATEMENT.
@@ -46,8 +65,8 @@ func TestStories(t *testing.T) {
 
 func TestStoriesOnPostgres(t *testing.T) {
 	t.Parallel()
-	url := pgtest.URL(t)
-	testscript.Run(t, stories("testdata/postgres", func(env *testscript.Env) { env.Setenv("POSTGRES", url) }))
+	pgtest.URL(t) // skips here when there is no server, and not in a story
+	testscript.Run(t, stories("testdata/postgres", func(env *testscript.Env) { env.Setenv("POSTGRES", pgtest.URL(t)) }))
 }
 
 // stories gives scripts a home of their own, a model that answers at $MODEL as
