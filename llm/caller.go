@@ -88,6 +88,9 @@ const (
 // is counted and never turned away.
 const PurposePing = "ping"
 
+// PurposeEmbed is what is asked of an Embedder that costs something.
+const PurposeEmbed = "embed"
+
 // PassLimit is where passes stop drawing on a day's budget, so that a quarter of
 // it is left for new writes.
 func PassLimit(budget int64) int64 { return budget / 4 * 3 }

@@ -12,6 +12,7 @@ type Embedder interface {
 	// Dimensions is the length of every vector.
 	Dimensions() int
 	// Embed gives one vector per text, in the order of the texts, each of length
-	// one, or all zero when a text has nothing to go by.
+	// one, or all zero when a text has nothing to go by, or is refused among
+	// others that are not. When all of them are refused it gives ErrRefused.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }

@@ -16,10 +16,11 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// Judge answers the questions of the lifecycle. Its errors are of three kinds:
+// Judge answers the questions of the lifecycle. Its errors are of four kinds:
 // ErrUnparsable (it answered, but not in the form; nothing may change),
-// *AwayError (it cannot be reached now; ask again later), and any other
-// (permanent: asking again will not help).
+// ErrRefused (it does not take these words, but others; nothing may change, and
+// what waits behind them goes on), *AwayError (it cannot be reached now; ask again
+// later), and any other (permanent: asking again will not help).
 type Judge interface {
 	// Name is judge@version, such as offline@1 or openai/small@3. It stands in
 	// every event that follows from an answer.
@@ -120,6 +121,11 @@ type Synthesis struct {
 
 // ErrUnparsable says that the judge answered, but not in the form asked for.
 var ErrUnparsable = errors.New("the judge's answer does not parse")
+
+// ErrRefused says that the judge does not take these words, though it takes
+// others: they are too long for it, or it filters them. Asking again will not
+// help, and nothing is wrong with the judge.
+var ErrRefused = errors.New("the judge refuses the text")
 
 // AwayError says that the judge cannot be asked now: it is down, overloaded,
 // or out of quota. Jobs wait and spend no attempt.

@@ -1,5 +1,5 @@
 // Package llmtest is a server that plays a model: it speaks OpenAI's chat
-// completions on loopback, so that a judge can be tested against every way in
+// completions and embeddings on loopback, so that a judge can be tested against every way in
 // which endpoints misbehave, and a worker can live a whole lifecycle with a
 // model that costs nothing and always says the same.
 //

@@ -9,7 +9,7 @@ import (
 
 // Request is one request as the server saw it.
 type Request struct {
-	Purpose     string          // extract, confidence, relate, expiry, cluster, synthesize or select; "" when unknown
+	Purpose     string          // extract, confidence, relate, expiry, cluster, synthesize, select or embed; "" when unknown
 	Model       string          // as asked for
 	Format      string          // one of the formats: strict, json_schema, json_object or text
 	Temperature *float64        // nil when it was not sent
@@ -17,6 +17,9 @@ type Request struct {
 	User        string          // the text of the other messages
 	Data        json.RawMessage // what stands in the fence; nil when there is none
 	Mark        string          // the fence's mark
+	Input       []string        // the texts to embed
+	Dimensions  int             // of the vectors asked for; 0 when it was not sent
+	Path        string          // of the address, with its query
 	Header      http.Header
 	Body        []byte // as it came
 }
@@ -35,6 +38,8 @@ type wireRequest struct {
 			Strict bool   `json:"strict"`
 		} `json:"json_schema"`
 	} `json:"response_format"`
+	Input      []string `json:"input"`
+	Dimensions int      `json:"dimensions"`
 }
 
 var (
@@ -49,7 +54,7 @@ func readRequest(raw []byte, h http.Header) Request {
 	if json.Unmarshal(raw, &w) != nil {
 		return req
 	}
-	req.Model, req.Temperature = w.Model, w.Temperature
+	req.Model, req.Temperature, req.Input, req.Dimensions = w.Model, w.Temperature, w.Input, w.Dimensions
 	for _, m := range w.Messages {
 		if m.Role == "system" {
 			req.System += m.Content

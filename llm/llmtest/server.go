@@ -101,15 +101,15 @@ func (s *Server) Queue(replies ...Reply) {
 }
 
 // QueueFor adds replies for the next requests of one purpose (extract,
-// confidence, relate, expiry, cluster, synthesize, select). They go before Queue's.
+// confidence, relate, expiry, cluster, synthesize, select, embed). They go before Queue's.
 func (s *Server) QueueFor(purpose string, replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.byTask[purpose] = append(s.byTask[purpose], replies...)
 }
 
-// Refuse makes the server answer 400 to the given formats, as endpoints do
-// that do not know them; it replaces what was refused before.
+// Refuse makes the server answer 400 to the given formats, or Dimensions, as
+// endpoints do that do not know them; it replaces what was refused before.
 func (s *Server) Refuse(formats ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.models(w)
 		return
 	}
-	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions") {
+	embeds := strings.HasSuffix(r.URL.Path, "/embeddings")
+	if r.Method != http.MethodPost || !embeds && !strings.HasSuffix(r.URL.Path, "/chat/completions") {
 		Status(http.StatusNotFound, errorJSON("not found", "not_found")).write(w, nil)
 		return
 	}
@@ -159,6 +160,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the client has gone
 	}
 	req := readRequest(raw, r.Header)
+	req.Path = r.URL.RequestURI()
+	if embeds {
+		req.Purpose, req.Format = llm.PurposeEmbed, ""
+	}
 	reply := s.next(req)
 	gone := func(release <-chan struct{}) bool { return s.gone(r.Context(), release) }
 	if reply.wait != nil && gone(reply.wait) {
@@ -212,6 +217,9 @@ func (s *Server) next(req Request) Reply {
 		s.queue = s.queue[1:]
 		return r
 	}
+	if req.Dimensions > 0 && slices.Contains(s.refused, Dimensions) {
+		return Status(http.StatusBadRequest, errorJSON("Model does not support matryoshka representation, changing output dimensions will lead to poor results.", "BadRequestError"))
+	}
 	if slices.Contains(s.refused, req.Format) {
 		return Status(http.StatusBadRequest,
 			errorJSON("response_format "+req.Format+" is not supported with this model", "invalid_request_error"))
@@ -221,6 +229,9 @@ func (s *Server) next(req Request) Reply {
 
 // judged asks the judge behind the server.
 func (s *Server) judged(ctx context.Context, req Request) Reply {
+	if req.Purpose == llm.PurposeEmbed {
+		return embedded(req)
+	}
 	answer, err := ask(ctx, s.judge, req)
 	away, isAway := errors.AsType[*llm.AwayError](err)
 	switch {

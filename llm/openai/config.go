@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -34,14 +35,23 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // MarshalText gives what String gives, so that a printed configuration is safe.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// fits tells whether a secret can stand in a header.
+func (s Secret) fits() bool {
+	return !strings.ContainsFunc(string(s), func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) })
+}
+
 // Config says which endpoint and models to ask, and how.
 type Config struct {
 	// BaseURL is the endpoint up to, and without, /chat/completions.
 	// Defaults to https://api.openai.com/v1.
 	BaseURL string
-	// Key is sent as a bearer token, to BaseURL only. Defaults to none, which
-	// local servers accept.
+	// Key is sent as a bearer token, or as Azure's api-key, to BaseURL only.
+	// Defaults to none, which local servers accept.
 	Key Secret
+	// AzureVersion is the api-version of Azure's older interface, in which the
+	// deployment, which is the model, stands in the address. BaseURL then ends with
+	// the host. Defaults to "": every other endpoint, Azure's /openai/v1 included.
+	AzureVersion string
 	// Model answers every question but Synthesize. Defaults to nothing: New
 	// refuses a configuration that names no model.
 	Model string
@@ -101,10 +111,13 @@ func (c Config) validate() error {
 	if err := validateURL(c.BaseURL); err != nil {
 		return err
 	}
+	if err := validateAzure(c.BaseURL, c.AzureVersion); err != nil {
+		return err
+	}
 	switch {
 	case c.Model == "":
 		return invalid("no model is named: set the model that is to judge")
-	case strings.ContainsFunc(string(c.Key), func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }):
+	case !c.Key.fits():
 		return invalid("the key holds white space or a line end: set it again without them")
 	case c.Timeout < 0 || c.SynthesisTimeout < 0:
 		return invalid("a timeout is below zero: use a duration such as 20s")
@@ -130,8 +143,22 @@ func validateURL(raw string) error {
 		return invalid("the base URL is not an http or https address: use one such as https://api.openai.com/v1")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return invalid("the base URL holds credentials, a query or a fragment: give the key separately and leave them out")
-	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions"):
-		return invalid("the base URL ends in /chat/completions: leave that part out")
+	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions"), strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/embeddings"):
+		return invalid("the base URL ends in /chat/completions or /embeddings: leave that part out")
+	}
+	return nil
+}
+
+var azureVersionForm = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(-preview)?$`)
+
+func validateAzure(base, version string) error {
+	switch u, _ := url.Parse(base); {
+	case version == "":
+		return nil
+	case !azureVersionForm.MatchString(version):
+		return invalid("the Azure version is %q: use one such as 2024-10-21, or none with a base URL that ends in /openai/v1", version)
+	case strings.Trim(u.Path, "/") != "":
+		return invalid("with an Azure version the base URL ends with the host, such as https://NAME.openai.azure.com")
 	}
 	return nil
 }

@@ -30,5 +30,11 @@
 // while after it was away several times, and a limit of requests per second.
 // A meter, when there is one, hears of each request before and after it.
 //
-// Read judge.go first, then ladder.go; prompts/ and schemas/ are the words.
+// Embedder makes vectors by the same kind of endpoint, and is an llm.Embedder. It
+// shares the way to the endpoint with the judge (wire.go), and the distrust: the
+// vectors of an answer are counted, put in order, measured and brought to length
+// one.
+//
+// Read judge.go first, then ladder.go; prompts/ and schemas/ are the words;
+// embedder.go stands for itself.
 package openai

@@ -110,6 +110,30 @@ func (f *fault) refusesTemperature() bool {
 		strings.Contains(strings.ToLower(f.message), "temperature")
 }
 
+// refusesDimensions tells whether the model cannot shorten its vectors.
+func (f *fault) refusesDimensions() bool {
+	m := strings.ToLower(f.message)
+	return (f.status == http.StatusBadRequest || f.status == http.StatusUnprocessableEntity) &&
+		(strings.Contains(m, "dimension") || strings.Contains(m, "matryoshka"))
+}
+
+// maybeText tells whether the endpoint may mean the text that it was sent: it is
+// too long, or filtered. It may as well mean the model, or what is asked of it;
+// endpoints differ too much in their words to tell by them.
+func (f *fault) maybeText() bool {
+	switch f.status {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
+}
+
+// refusal is the error for a text that an endpoint does not take, though it
+// takes others.
+func refusal(base, model string) error {
+	return oxbow.WrapError(oxbow.CodeInvalid, llm.ErrRefused, "%s takes other texts for the model %s, and not this one", base, model)
+}
+
 // err gives the error of the contract: away for what passes, permanent with
 // what to check for the rest.
 func (f *fault) err(base, model string) error {
@@ -151,7 +175,7 @@ func (x *exchange) sendError(ctx context.Context, err error, base string) error 
 	case strings.HasPrefix(strings.TrimSpace(string(x.body)), "{"):
 		return fmt.Errorf("%w: the response is no chat completion", llm.ErrUnparsable)
 	}
-	return invalid("%s answered with something that is no chat completion: check the base URL, which mostly ends in /v1", base)
+	return invalid("%s answered with something that is no answer of such an endpoint: check the base URL, which mostly ends in /v1", base)
 }
 
 // networkWords says what happened to a connection, in words of our own: the

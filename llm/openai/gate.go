@@ -41,15 +41,15 @@ type mute struct{ err error }
 func (m *mute) Error() string { return m.err.Error() }
 func (m *mute) Unwrap() error { return m.err }
 
-func newGate(cfg Config) *gate {
-	g := &gate{base: cfg.BaseURL}
-	if cfg.RequestsPerSecond > 0 {
-		g.limiter = rate.NewLimiter(rate.Limit(cfg.RequestsPerSecond), max(1, int(math.Ceil(cfg.RequestsPerSecond))))
+func newGate(base string, perSecond float64, breakFor time.Duration) *gate {
+	g := &gate{base: base}
+	if perSecond > 0 {
+		g.limiter = rate.NewLimiter(rate.Limit(perSecond), max(1, int(math.Ceil(perSecond))))
 	}
-	if cfg.BreakFor > 0 {
+	if breakFor > 0 {
 		g.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 			Name:         "llm",
-			Timeout:      cfg.BreakFor,
+			Timeout:      breakFor,
 			ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakAfter },
 			IsSuccessful: func(err error) bool { return !isAway(err) },
 			IsExcluded:   saysNothing,
@@ -57,7 +57,7 @@ func newGate(cfg Config) *gate {
 				if to == gobreaker.StateOpen {
 					g.mu.Lock()
 					defer g.mu.Unlock()
-					g.until = time.Now().Add(cfg.BreakFor)
+					g.until = time.Now().Add(breakFor)
 				}
 			},
 		})

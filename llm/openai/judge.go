@@ -2,10 +2,8 @@ package openai
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -18,11 +16,9 @@ import (
 // Judge asks one endpoint. It is safe for concurrent use.
 type Judge struct {
 	cfg     Config
-	extra   map[string]json.RawMessage
+	wire    *wire
 	sheets  map[string]sheet
 	ladder  ladder
-	http    *http.Client
-	gate    *gate
 	dropped atomic.Int64
 }
 
@@ -49,10 +45,10 @@ func New(cfg Config) (*Judge, error) {
 		return nil, err
 	}
 	return &Judge{
-		cfg: cfg, extra: extra, sheets: sheets,
+		cfg: cfg, sheets: sheets,
 		ladder: ladder{models: map[string]*footing{}},
-		http:   newHTTPClient(),
-		gate:   newGate(cfg),
+		wire: &wire{base: cfg.BaseURL, key: cfg.Key, version: cfg.AzureVersion, extra: extra, http: newHTTPClient(),
+			gate: newGate(cfg.BaseURL, cfg.RequestsPerSecond, cfg.BreakFor), meter: cfg.Meter},
 	}, nil
 }
 
@@ -64,7 +60,7 @@ func (j *Judge) Name() string { return fmt.Sprintf("openai/%s@%d", j.cfg.Model, 
 func (j *Judge) Dropped() int64 { return j.dropped.Load() }
 
 // Close lets go of idle connections. The judge can still be asked.
-func (j *Judge) Close() { j.http.CloseIdleConnections() }
+func (j *Judge) Close() { j.wire.http.CloseIdleConnections() }
 
 // question is what one method asks.
 type question struct {
@@ -140,34 +136,20 @@ func (j *Judge) send(ctx context.Context, q question, on footing, complaint stri
 	if err != nil {
 		return nil, err
 	}
-	err = j.gate.pass(ctx, func() error {
-		call, err := j.reserve(ctx, q, req)
-		if err != nil {
-			return &mute{err}
-		}
-		x := &exchange{client: j.http, extra: j.extra, temperature: !on.noTemperature}
-		started := time.Now()
-		resp, sendErr := j.exchange(ctx, q, req, x)
-		no, err = j.read(ctx, q, x, resp, sendErr)
-		spent := spentOn(call, x, resp, sendErr, err)
-		spent.Latency = time.Since(started)
-		err = errors.Join(err, j.settle(ctx, call, spent))
-		if err != nil && ctx.Err() != nil {
-			return &mute{err} // a recall waits for a second or two, and nobody is away because of that
-		}
-		return err
+	x := &exchange{client: j.wire.http, extra: j.wire.extra, temperature: !on.noTemperature}
+	var resp chat.ChatCompletionResponse
+	err = j.wire.take(ctx, trip{
+		call: j.call(ctx, q, req), timeout: q.timeout, exchange: x,
+		send: func(ctx context.Context, c *chat.Client) (err error) {
+			resp, err = c.CreateChatCompletion(ctx, req)
+			return err
+		},
+		read: func(sendErr error) (_ chat.Usage, _ int, err error) {
+			no, err = j.read(ctx, q, x, resp, sendErr)
+			return resp.Usage, answerLength(resp), err
+		},
 	})
 	return no, err
-}
-
-// exchange sends a request by way of the client library.
-func (j *Judge) exchange(ctx context.Context, q question, req chat.ChatCompletionRequest, x *exchange) (chat.ChatCompletionResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, q.timeout)
-	defer cancel()
-	conf := chat.DefaultConfig(string(j.cfg.Key))
-	conf.BaseURL = j.cfg.BaseURL
-	conf.HTTPClient = x
-	return chat.NewClientWithConfig(conf).CreateChatCompletion(ctx, req)
 }
 
 // read takes an exchange apart: the endpoint's no, or an answer that is checked.

@@ -15,7 +15,7 @@ import (
 // configured. The longest that is met, eight memories of a turn, has about 900.
 const answerTokens = 1000
 
-func (j *Judge) reserve(ctx context.Context, q question, req chat.ChatCompletionRequest) (llm.Call, error) {
+func (j *Judge) call(ctx context.Context, q question, req chat.ChatCompletionRequest) llm.Call {
 	c := llm.Call{Caller: llm.CallerOf(ctx), Purpose: q.purpose, Model: q.model, In: llm.TokensOf(lengthOf(req)), MaxOut: j.cfg.MaxOutputTokens}
 	if c.MaxOut == 0 {
 		c.MaxOut = answerTokens
@@ -23,17 +23,7 @@ func (j *Judge) reserve(ctx context.Context, q question, req chat.ChatCompletion
 	if c.Caller.Job == llm.PurposePing {
 		c.Purpose = llm.PurposePing
 	}
-	if j.cfg.Meter == nil {
-		return c, nil
-	}
-	return j.cfg.Meter.Reserve(ctx, c)
-}
-
-func (j *Judge) settle(ctx context.Context, c llm.Call, s llm.Spent) error {
-	if j.cfg.Meter == nil {
-		return nil
-	}
-	return j.cfg.Meter.Settle(context.WithoutCancel(ctx), c, s)
+	return c
 }
 
 // lengthOf gives the bytes that a model reads: the messages, and the schema,
@@ -54,7 +44,7 @@ func lengthOf(req chat.ChatCompletionRequest) int {
 // spentOn gives what an exchange took. A no costs nothing. What was sent and
 // never came back is counted as all that was set aside, since it may have been
 // read and answered.
-func spentOn(c llm.Call, x *exchange, resp chat.ChatCompletionResponse, sendErr, err error) llm.Spent {
+func spentOn(c llm.Call, x *exchange, u chat.Usage, answered int, sendErr, err error) llm.Spent {
 	s := llm.Spent{Reached: true, Outcome: llm.OutcomeOK}
 	switch {
 	case x.status == 0 && (sendErr == nil || !arrived(sendErr)):
@@ -71,13 +61,12 @@ func spentOn(c llm.Call, x *exchange, resp chat.ChatCompletionResponse, sendErr,
 	case err != nil:
 		s.Outcome = llm.OutcomeUnparsable
 	}
-	u := resp.Usage
 	s.In, s.Out = max(0, u.PromptTokens), max(0, u.CompletionTokens)
 	if d := u.PromptTokensDetails; d != nil {
 		s.Cached = min(max(0, d.CachedTokens), s.In)
 	}
 	if s.In == 0 {
-		s.In, s.Out, s.Estimated = c.In, llm.TokensOf(answerLength(resp)), true
+		s.In, s.Out, s.Estimated = c.In, llm.TokensOf(answered), true
 	}
 	return s
 }

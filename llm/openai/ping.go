@@ -82,8 +82,8 @@ func (j *Judge) Identity() string {
 		s := j.sheets[p]
 		fmt.Fprintf(h, "%s\x00%s\x00%s\x00%s\x00", p, s.system, s.after, s.schema)
 	}
-	settings, err := json.Marshal([]any{j.cfg.BaseURL, j.cfg.Model, j.cfg.SynthesisModel, j.cfg.MaxTextBytes, j.cfg.MaxOutputTokens,
-		j.cfg.ReasoningEffort, j.extra, promptVersion})
+	settings, err := json.Marshal([]any{j.cfg.BaseURL, j.cfg.AzureVersion, j.cfg.Model, j.cfg.SynthesisModel, j.cfg.MaxTextBytes, j.cfg.MaxOutputTokens,
+		j.cfg.ReasoningEffort, j.wire.extra, promptVersion})
 	if err != nil { // strings, numbers and JSON that was checked
 		panic(err)
 	}

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,11 +10,11 @@ import (
 	"net/http"
 )
 
-// maxResponse is the largest response that is read, 2 MiB. No answer of the
-// schemas comes near it.
-const maxResponse = 2 << 20
+// maxAnswer is the largest response to a question that is read, 2 MiB. No answer
+// of the schemas comes near it.
+const maxAnswer = 2 << 20
 
-var errTooLarge = errors.New("the response is larger than 2 MiB")
+var errTooLarge = errors.New("the response is far larger than any answer")
 
 // broken is a request that got no complete response.
 type broken struct{ err error }
@@ -39,6 +40,7 @@ type exchange struct {
 	client      *http.Client
 	extra       map[string]json.RawMessage
 	temperature bool // send temperature 0, which the library leaves out as empty
+	most        int  // bytes of a response that are read; maxAnswer when it is 0
 
 	status int // 0 until a response is complete
 	header http.Header
@@ -55,11 +57,12 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 		return nil, &broken{err}
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
+	most := cmp.Or(x.most, maxAnswer)
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)+1))
 	if err != nil {
 		return nil, &broken{err}
 	}
-	if len(body) > maxResponse {
+	if len(body) > most {
 		return nil, errTooLarge
 	}
 	x.status, x.header, x.body = resp.StatusCode, resp.Header, body
