@@ -32,12 +32,20 @@ var keys = []key{
 	{name: "db", flag: "db", about: "the database: a file, or a postgres:// URL", check: checkDatabase},
 	{name: "tenant", flag: "tenant", preset: "default", about: "whose memories", check: checkTenant},
 	{name: "judge", flag: "judge", preset: "offline", about: "offline or openai", check: oneOf("offline", "openai")},
+	{name: "embedder", flag: "embedder", preset: "offline", about: "what makes the vectors of recall: offline or openai", check: oneOf("offline", "openai")},
 	{name: "openai.base_url", preset: "https://api.openai.com/v1", about: "the endpoint, without /chat/completions"},
 	{name: "openai.key", secret: true, about: "sent to the endpoint as a bearer token"},
+	{name: "openai.azure_version", about: "the api-version of Azure's interface by deployments, with a base URL that ends with the host; not for /openai/v1"},
 	{name: "openai.model", about: "answers every question but synthesis"},
 	{name: "openai.synthesis_model", about: "writes merged memories; the model when it is empty"},
+	{name: "openai.embedding_model", about: "makes the vectors when the embedder is openai"},
+	{name: "openai.embedding_dimensions", preset: "0", about: "how long a vector is; 0 is the model's own, where that is known", check: checkTokens},
+	{name: "openai.embedding_base_url", about: "the endpoint of the embedding model; openai.base_url when it is empty"},
+	{name: "openai.embedding_key", secret: true, about: "its key; openai.key when the endpoint is the judge's"},
 	{name: "openai.timeout", preset: "20s", about: "of one request", check: checkDuration},
 	{name: "openai.synthesis_timeout", preset: "60s", about: "of one request for a synthesis", check: checkDuration},
+	{name: "openai.max_text", preset: "65536", about: "bytes of one text that the model is shown; lower it for a small context", check: checkTokens},
+	{name: "openai.extra_body", about: `further fields of every request to the judge, as JSON, such as {"reasoning_effort": "low"}`, check: checkExtra},
 	{name: "openai.max_output_tokens", preset: "0", about: "bounds an answer, hidden reasoning included; 0 is the endpoint's bound", check: checkTokens},
 	{name: "openai.requests_per_second", preset: "5", about: "requests over it wait for their turn; 0 is no bound", check: checkRate},
 	{name: "openai.break_for", preset: "30s", about: "how long an endpoint is left alone that was away five times in a row", check: checkDuration},
@@ -242,6 +250,13 @@ func checkRate(v string) error {
 func checkPrices(v string) error {
 	if _, err := meter.ParsePrices(v); err != nil {
 		return fmt.Errorf("cannot be read: %w", err)
+	}
+	return nil
+}
+
+func checkExtra(v string) error {
+	if _, err := parseExtra(v); err != nil {
+		return fmt.Errorf(`is no JSON object: write it such as {"reasoning_effort": "low"}`)
 	}
 	return nil
 }

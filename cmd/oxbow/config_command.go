@@ -66,11 +66,18 @@ func configCheckCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			embeds, err := newEmbedder(conf, nil)
+			if err != nil {
+				return err
+			}
 			out := struct {
-				OK    bool   `json:"ok"`
-				Judge string `json:"judge"`
-			}{true, judge.Name()}
-			return a.show(out, func(p *printer) { p.line("the configuration is sound; the judge is %s", out.Judge) })
+				OK       bool   `json:"ok"`
+				Judge    string `json:"judge"`
+				Embedder string `json:"embedder"`
+			}{true, judge.Name(), embeds.ID()}
+			return a.show(out, func(p *printer) {
+				p.line("the configuration is sound; the judge is %s, the embedder is %s", out.Judge, out.Embedder)
+			})
 		},
 	}
 }

@@ -34,7 +34,8 @@ func llmPingCommand(a *app) *cobra.Command {
 form of an answer: strict (a JSON schema that is enforced), loose (a schema),
 object (JSON) or plain (text). Answers are checked on every rung; the lower it is,
 the more of them are given up. It is counted like every request, and works when
-the day's tokens are used up. The judge need not be set to openai.`,
+the day's tokens are used up. The judge need not be set to openai. When the
+embedder is, its model is asked for a vector.`,
 		RunE: a.command(func(ctx context.Context, s *session, _ []string) error {
 			till := &pingTally{Meter: newMeter(s.conf, s.st), of: map[string]llm.Spent{}}
 			judge, err := newModel(s.conf, till)
@@ -46,9 +47,30 @@ the day's tokens are used up. The judge need not be set to openai.`,
 			if err != nil {
 				return err
 			}
+			if s.conf.text("embedder") == "openai" {
+				made, err := s.pingEmbedder(ctx, till)
+				if err != nil {
+					return err
+				}
+				found = append(found, made)
+			}
 			return s.showPongs(found, till)
 		}),
 	}
+}
+
+// pingEmbedder asks for one vector, by a meter that turns nothing away.
+func (s *session) pingEmbedder(ctx context.Context, till *pingTally) (openai.Pong, error) {
+	e, err := newEmbedder(s.conf, till)
+	if err != nil {
+		return openai.Pong{}, err
+	}
+	model := s.conf.text("openai.embedding_model")
+	started := time.Now()
+	if _, err := e.Embed(llm.WithCaller(ctx, llm.Caller{Tenant: s.tenant, Job: llm.PurposePing}), []string{"tea"}); err != nil {
+		return openai.Pong{}, fmt.Errorf("ask %s: %w", model, err)
+	}
+	return openai.Pong{Model: model, Rung: fmt.Sprintf("vectors of %d", e.Dimensions()), Latency: time.Since(started), Asked: 1}, nil
 }
 
 // pingTally is a meter that remembers what each model took.

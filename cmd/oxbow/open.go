@@ -7,12 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
 	"github.com/oxbow-memory/oxbow/llm"
-	"github.com/oxbow-memory/oxbow/llm/meter"
 	"github.com/oxbow-memory/oxbow/llm/offline"
-	"github.com/oxbow-memory/oxbow/llm/openai"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/store/postgres"
 	"github.com/oxbow-memory/oxbow/store/sqlite"
@@ -24,6 +21,7 @@ type session struct {
 	conf   settings
 	st     store.Store
 	judge  llm.Judge
+	embeds llm.Embedder
 	engine *engine.Engine
 	tenant string
 }
@@ -40,7 +38,7 @@ func (a *app) heeding(heed bool, fn func(ctx context.Context, s *session, args [
 		if err != nil {
 			return err
 		}
-		if _, err := newJudge(conf); err != nil { // before a database is made
+		if err := checkModels(conf); err != nil { // before a database is made
 			return err
 		}
 		st, err := a.openMigrated(cmd.Context(), conf)
@@ -51,8 +49,12 @@ func (a *app) heeding(heed bool, fn func(ctx context.Context, s *session, args [
 		if err != nil {
 			return errors.Join(err, st.Close())
 		}
-		s := &session{app: a, conf: conf, st: st, judge: judge, tenant: conf.text("tenant"),
-			engine: engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate, Embedder: offline.NewEmbedder(),
+		embeds, err := newEmbedder(conf, newMeter(conf, st))
+		if err != nil {
+			return errors.Join(err, st.Close())
+		}
+		s := &session{app: a, conf: conf, st: st, judge: judge, embeds: embeds, tenant: conf.text("tenant"),
+			engine: engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate, Embedder: embeds,
 				Budget: conf.budget()})}
 		return errors.Join(fn(cmd.Context(), s, args), st.Close())
 	}
@@ -70,66 +72,6 @@ func (a *app) checkedSettings(cmd *cobra.Command, heed bool) (settings, error) {
 		a.say("using the database of DATABASE_URL: %s", db.masked())
 	}
 	return conf, nil
-}
-
-// newJudge makes the judge that the settings choose; it does no I/O.
-func newJudge(c settings) (llm.Judge, error) {
-	if c.text("judge") == "offline" {
-		return offline.New(), nil
-	}
-	j, err := newModel(c, nil)
-	if err != nil {
-		return nil, err
-	}
-	return j, nil
-}
-
-// newModel makes the judge that asks a model; m counts what it takes.
-func newModel(c settings, m llm.Meter) (*openai.Judge, error) {
-	j, err := openai.New(openai.Config{
-		BaseURL: c.text("openai.base_url"), Key: openai.Secret(c.text("openai.key")),
-		Model: c.text("openai.model"), SynthesisModel: c.text("openai.synthesis_model"),
-		Timeout: c.period("openai.timeout"), SynthesisTimeout: c.period("openai.synthesis_timeout"),
-		MaxOutputTokens: int(c.tokens("openai.max_output_tokens")), RequestsPerSecond: c.number("openai.requests_per_second"),
-		BreakFor: c.period("openai.break_for"), Meter: m,
-	})
-	if err != nil {
-		return nil, oxbow.WrapError(oxbow.CodeInvalid, err, "the judge openai cannot be used; see openai.* in oxbow config show")
-	}
-	return j, nil
-}
-
-// countedJudge is newJudge for work on a database, which keeps count of what a
-// model takes and remembers what it said.
-func countedJudge(c settings, st store.Store) (llm.Judge, error) {
-	if c.text("judge") == "offline" {
-		return newJudge(c)
-	}
-	j, err := newModel(c, newMeter(c, st))
-	if err != nil {
-		return nil, err
-	}
-	return meter.NewCache(meter.CacheConfig{Store: st, Judge: j, Identity: j.Identity()}), nil
-}
-
-func newMeter(c settings, st store.Store) *meter.Meter {
-	return meter.New(meter.Config{Store: st, Budget: c.tokens("openai.budget"), Prices: c.prices()})
-}
-
-// prices are the known ones under those that are configured.
-func (s settings) prices() meter.Prices {
-	known, _ := meter.KnownPrices()
-	own, _ := meter.ParsePrices(s.text("openai.prices")) // check has let it through
-	return known.With(own)
-}
-
-// budget is what the status measures a day's tokens against: 0 when no model
-// is asked or there is no limit.
-func (s settings) budget() int64 {
-	if s.text("judge") == "offline" {
-		return 0
-	}
-	return max(0, s.tokens("openai.budget"))
 }
 
 // openStore opens the database without migrating it.

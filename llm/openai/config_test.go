@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/llm/llmtest"
 	"github.com/oxbow-memory/oxbow/llm/openai"
 )
 
@@ -23,13 +24,17 @@ func TestNew(t *testing.T) {
 		}
 	})
 	for name, change := range map[string]func(*openai.Config){
-		"no model":                    func(c *openai.Config) { c.Model = "" },
-		"an address without a scheme": func(c *openai.Config) { c.BaseURL = "localhost:11434/v1" },
-		"a file":                      func(c *openai.Config) { c.BaseURL = "file:///etc/passwd" },
-		"credentials in the address":  func(c *openai.Config) { c.BaseURL = "https://me:" + testKey + "@host/v1" },
-		"a query in the address":      func(c *openai.Config) { c.BaseURL = "https://host/v1?key=" + testKey },
-		"an address that is no URL":   func(c *openai.Config) { c.BaseURL = "https://host/%zz" + testKey },
-		"the whole path":              func(c *openai.Config) { c.BaseURL = "https://host/v1/chat/completions" },
+		"no model":                      func(c *openai.Config) { c.Model = "" },
+		"an address without a scheme":   func(c *openai.Config) { c.BaseURL = "localhost:11434/v1" },
+		"a file":                        func(c *openai.Config) { c.BaseURL = "file:///etc/passwd" },
+		"credentials in the address":    func(c *openai.Config) { c.BaseURL = "https://me:" + testKey + "@host/v1" },
+		"a query in the address":        func(c *openai.Config) { c.BaseURL = "https://host/v1?key=" + testKey },
+		"an address that is no URL":     func(c *openai.Config) { c.BaseURL = "https://host/%zz" + testKey },
+		"the whole path":                func(c *openai.Config) { c.BaseURL = "https://host/v1/chat/completions" },
+		"an Azure version that is none": func(c *openai.Config) { c.AzureVersion = "v1" },
+		"an Azure version beside a path": func(c *openai.Config) {
+			c.BaseURL, c.AzureVersion = "https://name.openai.azure.com/openai/v1", "2024-10-21"
+		},
 		"a key with a line end":       func(c *openai.Config) { c.Key = testKey + "\n" },
 		"a timeout below zero":        func(c *openai.Config) { c.Timeout = -time.Second },
 		"a tiny text":                 func(c *openai.Config) { c.MaxTextBytes = 3 },
@@ -70,5 +75,46 @@ func TestSecret(t *testing.T) {
 	}
 	if openai.Secret("").String() != "" {
 		t.Error("no key looks like a key")
+	}
+}
+
+// TestAddresses asks by the line that docs/operations.md has for each endpoint:
+// where the request goes, and what carries the key.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, path, version, model  string
+		chat, embeddings, keyHeader string
+	}{
+		{"OpenAI, vLLM, Ollama and llama.cpp", "/v1", "", "small", "/v1/chat/completions", "/v1/embeddings", "Authorization"},
+		{"OpenRouter", "/api/v1/", "", "vendor/model:free", "/api/v1/chat/completions", "/api/v1/embeddings", "Authorization"},
+		{"Azure", "/openai/v1/", "", "deployed", "/openai/v1/chat/completions", "/openai/v1/embeddings", "Authorization"},
+		{"Azure by deployments", "/", "2024-10-21", "my-gpt-5.4", "/openai/deployments/my-gpt-5.4/chat/completions?api-version=2024-10-21",
+			"/openai/deployments/my-gpt-5.4/embeddings?api-version=2024-10-21", "Api-Key"},
+	} {
+		t.Run("reaches "+tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := llmtest.New(t)
+			base := strings.TrimSuffix(s.URL(), "/v1") + tt.path
+			j := newJudge(t, base, func(c *openai.Config) { c.Model, c.AzureVersion = tt.model, tt.version })
+			if _, err := j.Confidence(t.Context(), "x", aTurn); err != nil {
+				t.Fatal(err)
+			}
+			e := newEmbedder(t, base, func(c *openai.EmbedderConfig) { c.Model, c.AzureVersion = tt.model, tt.version })
+			if _, err := e.Embed(t.Context(), []string{"x"}); err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range []string{tt.chat, tt.embeddings} {
+				r := s.Requests()[i]
+				if r.Path != want || r.Model != tt.model {
+					t.Errorf("asked %s of %s, want %s", r.Path, r.Model, want)
+				}
+				for _, h := range []string{"Authorization", "Api-Key"} {
+					if got := r.Header.Get(h); (strings.TrimPrefix(got, "Bearer ") == testKey) != (h == tt.keyHeader) || h != tt.keyHeader && got != "" {
+						t.Errorf("the header %s is wrong", h)
+					}
+				}
+			}
+		})
 	}
 }

@@ -17,6 +17,7 @@
 //
 //	OpenAI       https://api.openai.com/v1
 //	Azure        https://NAME.openai.azure.com/openai/v1 (Model is the deployment)
+//	Azure, older https://NAME.openai.azure.com, with AzureVersion
 //	OpenRouter   https://openrouter.ai/api/v1 (ExtraBody: provider.require_parameters)
 //	Ollama       http://127.0.0.1:11434/v1
 //	vLLM         http://127.0.0.1:8000/v1

@@ -245,10 +245,13 @@ func (e *Embedder) send(ctx context.Context, texts []string) (vs [][]float32, no
 	for _, s := range texts {
 		length += len(s)
 	}
+	call := llm.Call{Caller: llm.CallerOf(ctx), Purpose: llm.PurposeEmbed, Model: e.cfg.Model, In: llm.TokensOf(length)}
+	if call.Caller.Job == llm.PurposePing {
+		call.Purpose = llm.PurposePing
+	}
 	x := &exchange{client: e.wire.http, most: maxAnswer + len(texts)*e.cfg.Dimensions*numberBytes}
 	err = e.wire.take(ctx, trip{
-		call:    llm.Call{Caller: llm.CallerOf(ctx), Purpose: llm.PurposeEmbed, Model: e.cfg.Model, In: llm.TokensOf(length)},
-		timeout: e.cfg.Timeout, exchange: x,
+		call: call, timeout: e.cfg.Timeout, exchange: x,
 		send: func(ctx context.Context, c *chat.Client) error {
 			_, err := c.CreateEmbeddings(ctx, req)
 			return err
