@@ -9,6 +9,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/text"
+	"github.com/oxbow-memory/oxbow/llm"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -32,6 +33,9 @@ type Loading struct {
 	// Facts makes each memory a fact of the slot user with a key of its own, for
 	// a strategy that knows nothing else. Defaults to false.
 	Facts bool
+	// Embedder fills the vectors, of the text that the job embed takes. Defaults
+	// to nil: there are none.
+	Embedder llm.Embedder
 	// Progress is told how many memories stand so far, now and then. Defaults to
 	// nil.
 	Progress func(n int)
@@ -70,7 +74,7 @@ func Load(ctx context.Context, st store.Store, scope oxbow.Scope, s RecallStore,
 	}
 	for from := 0; from < len(ms); from += loadBatch {
 		part := ms[from:min(len(ms), from+loadBatch)]
-		if err := put(ctx, st, scope, out.Now, part); err != nil {
+		if err := put(ctx, st, scope, out.Now, part, how.Embedder); err != nil {
 			return out, fmt.Errorf("load the store %s: %w", s.ID, err)
 		}
 		if how.Progress != nil {
@@ -96,7 +100,11 @@ func timeless(ctx context.Context, st store.Store, scope oxbow.Scope, now time.T
 	})
 }
 
-func put(ctx context.Context, st store.Store, scope oxbow.Scope, now time.Time, ms []oxbow.Memory) error {
+func put(ctx context.Context, st store.Store, scope oxbow.Scope, now time.Time, ms []oxbow.Memory, e llm.Embedder) error {
+	vectors, err := embedded(ctx, e, ms)
+	if err != nil {
+		return err
+	}
 	run := oxbow.Run{ID: oxbow.NewID("run", "eval", scope.String(), ms[0].ID), Scope: scope, Name: "write", Trigger: "operator",
 		Status: oxbow.RunDone, About: now, StartedAt: now, FinishedAt: now}
 	changes := make([]oxbow.Change, len(ms))
@@ -110,9 +118,34 @@ func put(ctx context.Context, st store.Store, scope oxbow.Scope, now time.Time, 
 		if err := tx.PutRun(ctx, run); err != nil {
 			return err
 		}
-		_, err := tx.Apply(ctx, store.Batch{Scope: scope, Run: run.ID, Now: now, RecordedAt: now}, changes)
+		if _, err := tx.Apply(ctx, store.Batch{Scope: scope, Run: run.ID, Now: now, RecordedAt: now}, changes); err != nil || e == nil {
+			return err
+		}
+		_, err := tx.PutVectors(ctx, scope, e.ID(), vectors)
 		return err
 	})
+}
+
+func embedded(ctx context.Context, e llm.Embedder, ms []oxbow.Memory) ([]store.Vector, error) {
+	if e == nil {
+		return nil, nil
+	}
+	texts := make([]string, len(ms))
+	for i, m := range ms {
+		texts[i] = store.SearchText(m)
+	}
+	values, err := e.Embed(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	if len(values) != len(ms) {
+		return nil, oxbow.Errorf(oxbow.CodeInternal, "the embedder %s gave %d vectors for %d texts", e.ID(), len(values), len(ms))
+	}
+	out := make([]store.Vector, len(ms))
+	for i, m := range ms {
+		out[i] = store.Vector{Memory: m.ID, ContentVersion: 1, Values: values[i]}
+	}
+	return out, nil
 }
 
 func memoryOf(scope oxbow.Scope, line int, m RecallMemory, fact bool) (_ oxbow.Memory, cut bool) {
@@ -124,10 +157,12 @@ func memoryOf(scope oxbow.Scope, line int, m RecallMemory, fact bool) (_ oxbow.M
 		Content: oxbow.Content{Text: words, Summary: text.Clip(words, 160)}, Conversation: m.Conversation,
 		Importance: 5, Rating: 1, Rated: true, Source: oxbow.FromUser, SaidAt: said, CreatedAt: said,
 	}
-	switch who := strings.ToLower(m.Speaker); who {
+	switch strings.ToLower(m.Speaker) {
 	case "", "user":
 	case "assistant":
 		made.Source, made.Rating = oxbow.FromAssistant, 0.7
+	default:
+		made.Content.Speaker = text.Clip(text.Normalise(m.Speaker), 80)
 	}
 	if fact {
 		// The id is one word that no question has in it.

@@ -11,6 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/eval"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/internal/text"
+	"github.com/oxbow-memory/oxbow/llm/offline"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/store/postgres"
 	"github.com/oxbow-memory/oxbow/store/sqlite"
@@ -67,7 +68,7 @@ func TestLoad(t *testing.T) {
 
 	onBoth(t, func(t *testing.T, st store.Store) {
 		told := 0
-		got, err := eval.Load(t.Context(), st, scope, s, eval.Loading{Progress: func(n int) { told = n }})
+		got, err := eval.Load(t.Context(), st, scope, s, eval.Loading{Embedder: offline.NewEmbedder(), Progress: func(n int) { told = n }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,6 +89,12 @@ func TestLoad(t *testing.T) {
 		}
 		if ms[0].Source != oxbow.FromUser || ms[1].Source != oxbow.FromAssistant || ms[2].Source != oxbow.FromUser {
 			t.Errorf("the sources are %s, %s and %s", ms[0].Source, ms[1].Source, ms[2].Source)
+		}
+		if ms[1].Content.Speaker != "" || ms[2].Content.Speaker != "Ada" {
+			t.Errorf("the speakers are %q and %q", ms[1].Content.Speaker, ms[2].Content.Speaker)
+		}
+		if with, without, err := st.CountVectors(t.Context(), scope, offline.NewEmbedder().ID()); err != nil || with != 1202 || without != 0 {
+			t.Errorf("%d with a vector, %d without, error %v", with, without, err)
 		}
 		if n := len(ms[5].Content.Text); n > text.MaxBytes || n < text.MaxBytes-4 {
 			t.Errorf("the long one has %d bytes", n)
