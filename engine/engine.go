@@ -68,6 +68,9 @@ func New(cfg Config) *Engine {
 // Store gives the store, for what only reads.
 func (e *Engine) Store() store.Store { return e.st }
 
+// Now gives the present, by the engine's clock.
+func (e *Engine) Now() time.Time { return e.now() }
+
 func (e *Engine) now() time.Time { return e.deps.Now() }
 
 // openScope locks a scope and, when it is new, gives it its schedules.

@@ -115,3 +115,12 @@ func PatchPolicy(p oxbow.Policy, patch []byte) (oxbow.Policy, error) {
 	}
 	return p, p.Validate()
 }
+
+// Zone gives a scope's time zone; that of a scope that is not there is UTC.
+func (e *Engine) Zone(ctx context.Context, s oxbow.Scope) (*time.Location, error) {
+	settings, err := e.st.Scope(ctx, s)
+	if oxbow.CodeOf(err) == oxbow.CodeNotFound {
+		return time.UTC, nil
+	}
+	return settings.Location(), err
+}

@@ -134,9 +134,7 @@ func because(l engine.Line) string {
 	return fmt.Sprintf("%s (%s)", l.Why, l.Judge)
 }
 
-// followEvery is how often tail --follow looks for new events. Limit: on
-// Postgres, an event whose transaction commits after that of a later one is
-// left out when a look falls between the two; event list has it.
+// followEvery is how often tail --follow looks for new events.
 const followEvery = time.Second
 
 func (s *session) tail(ctx context.Context, f eventFlags) error {
@@ -152,41 +150,12 @@ func (s *session) tail(ctx context.Context, f eventFlags) error {
 	if err != nil {
 		return err
 	}
-	if filter.AfterSeq, err = s.lastSeq(ctx, events); err != nil {
-		return err
+	if len(events) > 0 {
+		filter.AfterSeq = events[len(events)-1].Seq
 	}
-	filter.Limit = 1000
-	for {
-		if pause(ctx, followEvery) != nil {
-			return nil // Ctrl-C is how it ends
-		}
-		next, err := s.st.Events(ctx, filter)
-		if err == nil {
-			err = s.stream(ctx, next)
-		}
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return err
-		}
-		if len(next) > 0 {
-			filter.AfterSeq = next[len(next)-1].Seq
-		}
-	}
-}
-
-// lastSeq gives where following begins: behind what was shown, or, when nothing
-// was, behind what is there.
-func (s *session) lastSeq(ctx context.Context, shown []oxbow.Event) (int64, error) {
-	if len(shown) > 0 {
-		return shown[len(shown)-1].Seq, nil
-	}
-	last, err := s.st.Events(ctx, store.EventFilter{Tenant: s.tenant, Newest: true, Limit: 1})
-	if err != nil || len(last) == 0 {
-		return 0, err
-	}
-	return last[0].Seq, nil
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	return s.engine.Follow(ctx, filter, tick.C, func(es []oxbow.Event) error { return s.stream(ctx, es) })
 }
 
 // stream prints events one a line, so that they can be followed.

@@ -56,6 +56,7 @@ func rootCommand(a *app) *cobra.Command {
 	add(groupMemory, turnCommand(a))
 	add(groupMemory, scopeCommand(a))
 	add(groupMemory, eraseCommand(a))
+	add(groupWork, serveCommand(a))
 	add(groupWork, workCommand(a))
 	add(groupWork, jobCommand(a))
 	add(groupWork, runCommand(a))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/llm/offline"
@@ -25,13 +26,17 @@ DATABASE_URL is heeded. Several workers may share one database.`,
 		Args: noArgs,
 		RunE: a.heeding(true, func(ctx context.Context, s *session, _ []string) error { return s.work(ctx) }),
 	}
-	fs := cmd.Flags()
+	workFlags(cmd.Flags())
+	return cmd
+}
+
+// workFlags are those of every command that works jobs until it is stopped.
+func workFlags(fs *pflag.FlagSet) {
 	fs.String("write", "", "how many jobs of the queue write run at once (default 8)")
 	fs.String("maintenance", "", "the same of the queue maintenance (default 2)")
 	fs.String("synthesis", "", "the same of the queue synthesis (default 1)")
 	fs.String("stop-within", "", "how long running jobs may finish when stopping (default 4s)")
 	fs.String("log-level", "", "debug, info, warn or error (default info)")
-	return cmd
 }
 
 // stopGrace is added to the time that jobs may finish in: those that did not are

@@ -1,0 +1,229 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/engine"
+	"github.com/oxbow-memory/oxbow/internal/access"
+)
+
+// Config says what the API works with.
+type Config struct {
+	Engine *engine.Engine
+	Guard  *access.Guard
+	// Version is the program's, for the document. Defaults to "dev".
+	Version string
+	// StreamEvery is how often a live stream looks for new events. Defaults to
+	// half a second.
+	StreamEvery time.Duration
+	// Done ends live streams when it is closed, so that a server can stop.
+	// Defaults to never.
+	Done <-chan struct{}
+	// Log is where internal errors go, without content. Defaults to nowhere.
+	Log *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Version == "" {
+		c.Version = "dev"
+	}
+	if c.StreamEvery <= 0 {
+		c.StreamEvery = 500 * time.Millisecond
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// API is the routes with what they need.
+type API struct {
+	cfg  Config
+	e    *engine.Engine
+	huma huma.API
+	mux  *http.ServeMux
+}
+
+const about = `What an agent knows, kept true. Memories go in, jobs judge them, time passes, and every
+change can be explained. The tenant comes from the key; a scope is a name inside it such as user:ada.
+
+Send a key as Authorization: Bearer KEY. Writes take an Idempotency-Key header: the same request sent twice within
+a day has its effect once. Lists give next_cursor while there is more; send it back as cursor.`
+
+// New makes the API's handler; it does no I/O. It serves /v1, /openapi.json,
+// /openapi.yaml and /docs, and is to be wrapped by the guard.
+func New(cfg Config) *API {
+	cfg = cfg.withDefaults()
+	a := &API{cfg: cfg, e: cfg.Engine, mux: http.NewServeMux()}
+	conf := huma.DefaultConfig("Oxbow", cfg.Version)
+	conf.Info.Description = about
+	conf.DocsPath, conf.SchemasPath, conf.CreateHooks = "", "", nil
+	conf.Transformers = []huma.Transformer{plainly}
+	conf.Formats = map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat}
+	conf.RejectUnknownQueryParameters = true
+	conf.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer"}}
+	conf.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[oxbow.Instant](), reflect.TypeFor[time.Time]())
+	a.huma = humago.New(a.mux, conf)
+	a.huma.UseMiddleware(a.identify)
+	a.memories()
+	a.facts()
+	a.turns()
+	a.recall()
+	a.events()
+	a.runs()
+	a.jobs()
+	a.schedules()
+	a.scopes()
+	a.keys()
+	a.mux.HandleFunc("GET /docs", a.docs)
+	return a
+}
+
+// ServeHTTP answers a request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
+
+// Document gives the OpenAPI 3.1 document.
+func (a *API) Document() *huma.OpenAPI { return a.huma.OpenAPI() }
+
+// mayKey is where an operation's metadata holds the permission it needs.
+const mayKey = "may"
+
+// identify finds out who asks and refuses who may not.
+func (a *API) identify(ctx huma.Context, next func(huma.Context)) {
+	r, w := humago.Unwrap(ctx)
+	c, err := a.cfg.Guard.Caller(r)
+	status := http.StatusUnauthorized
+	if err == nil {
+		may, _ := ctx.Operation().Metadata[mayKey].(oxbow.Permission)
+		err, status = c.May(may), http.StatusForbidden
+	}
+	if err != nil {
+		p := a.problem(r.Context(), err)
+		if p.Code == oxbow.CodeUnauthorized {
+			p.Status, p.Title = status, http.StatusText(status)
+		}
+		if p.Status == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="oxbow"`)
+		}
+		access.Answer(w, p)
+		return
+	}
+	next(huma.WithContext(ctx, access.WithCaller(ctx.Context(), c)))
+}
+
+// problem gives an error as the caller may see it, and logs what they may not.
+func (a *API) problem(ctx context.Context, err error) *access.Problem {
+	p := access.ProblemOf(err)
+	if p.Code == oxbow.CodeInternal && !errors.Is(err, context.Canceled) {
+		a.cfg.Log.ErrorContext(ctx, "request failed", slog.String("error", err.Error()))
+	}
+	return p
+}
+
+// op describes a route.
+type op struct {
+	method, path, id, tag, short string
+	may                          oxbow.Permission
+	status                       int // of success; 200 when it is 0
+}
+
+func (o op) operation() huma.Operation {
+	return huma.Operation{OperationID: o.id, Method: o.method, Path: o.path, Summary: o.short, Tags: []string{o.tag},
+		DefaultStatus: o.status, Metadata: map[string]any{mayKey: o.may}, Security: []map[string][]string{{"key": {}}},
+		Description: "Needs a key that may " + string(o.may) + ".",
+		Errors:      []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity}}
+}
+
+// body is an answer that is JSON.
+type body[T any] struct{ Body T }
+
+// call is who asks, and the engine that acts in their name.
+type call struct {
+	engine.Caller
+	e *engine.Engine
+}
+
+func (c call) scope(name string) oxbow.Scope { return oxbow.Scope{Tenant: c.Tenant, Name: name} }
+
+// route adds a route whose answer is JSON.
+func route[I, O any](a *API, o op, fn func(ctx context.Context, c call, in *I) (O, error)) {
+	huma.Register(a.huma, o.operation(), func(ctx context.Context, in *I) (*body[O], error) {
+		c := access.CallerOf(ctx)
+		if r, ok := any(in).(repeatable); ok {
+			var err error
+			if ctx, err = r.once(ctx, o); err != nil {
+				return nil, a.problem(ctx, err)
+			}
+		}
+		out, err := fn(ctx, call{c, a.e.As(c.Actor)}, in)
+		if err != nil {
+			return nil, a.problem(ctx, err)
+		}
+		return &body[O]{Body: out}, nil
+	})
+}
+
+// repeatable is an input that can be told from a repetition of itself.
+type repeatable interface {
+	once(ctx context.Context, o op) (context.Context, error)
+}
+
+// Repeat is the part of an input that makes a write without a body idempotent.
+type Repeat struct {
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"255" doc:"a name for this request: sent twice within a day, it has its effect once"`
+	target         string
+}
+
+// Resolve notes what the path says, which belongs to what is asked.
+func (r *Repeat) Resolve(ctx huma.Context) []error {
+	u := ctx.URL()
+	r.target = u.RequestURI()
+	return nil
+}
+
+func (r *Repeat) once(ctx context.Context, o op) (context.Context, error) { return r.with(ctx, o, nil) }
+
+func (r *Repeat) with(ctx context.Context, o op, body []byte) (context.Context, error) {
+	return engine.WithRequest(ctx, r.IdempotencyKey, append([]byte(o.id+"\n"+r.target+"\n"), body...))
+}
+
+// Once is Repeat for a write that has a body.
+type Once struct {
+	Repeat
+	RawBody []byte
+}
+
+func (r *Once) once(ctx context.Context, o op) (context.Context, error) {
+	return r.with(ctx, o, r.RawBody)
+}
+
+// plainly turns what the router itself refuses into a problem like every other,
+// with all that is wrong in its detail and nothing of the request's words.
+func plainly(_ huma.Context, _ string, v any) (any, error) {
+	m, ok := v.(*huma.ErrorModel)
+	if !ok {
+		return v, nil
+	}
+	p := &access.Problem{Title: m.Title, Status: m.Status, Detail: m.Detail, Code: oxbow.CodeInvalid}
+	for i, d := range m.Errors {
+		if i == 0 {
+			p.Detail = ""
+		} else {
+			p.Detail += "; "
+		}
+		p.Detail += d.Location + ": " + d.Message
+	}
+	if m.Status == http.StatusUnsupportedMediaType {
+		p.Detail = "the body is no JSON by its Content-Type: send Content-Type: application/json"
+	}
+	return p, nil
+}

@@ -1,0 +1,524 @@
+package api_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/api"
+	"github.com/oxbow-memory/oxbow/internal/access"
+	"github.com/oxbow-memory/oxbow/internal/lab"
+	"github.com/oxbow-memory/oxbow/worker"
+)
+
+// door is a bench with a server before it.
+type door struct {
+	*lab.Bench
+	api *api.API
+	srv *httptest.Server
+	key string // sent with every request
+}
+
+// story is a sub-test with a store and a server of its own.
+type story struct {
+	name string
+	test func(*door)
+}
+
+// tell runs stories on both databases.
+func tell(t *testing.T, stories ...story) {
+	t.Helper()
+	t.Parallel()
+	for _, s := range stories {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			lab.Each(t, func(t *testing.T, db *lab.DB) { s.test(open(lab.New(t, db))) })
+		})
+	}
+}
+
+// open serves a bench with a key that may do everything.
+func open(b *lab.Bench) *door {
+	b.Helper()
+	guard := access.New(access.Config{Engine: b.Engine, Burst: 10_000, MaxBody: 1 << 20})
+	d := &door{Bench: b, api: api.New(api.Config{Engine: b.Engine, Guard: guard, StreamEvery: time.Millisecond})}
+	d.srv = httptest.NewServer(guard.Wrap(d.api))
+	b.Cleanup(d.srv.Close)
+	d.key = d.newKey(b.Scope.Tenant, oxbow.Permissions...)
+	return d
+}
+
+func (d *door) newKey(tenant string, may ...oxbow.Permission) string {
+	d.Helper()
+	k, err := d.Engine.CreateKey(d.Ctx, oxbow.Key{Tenant: tenant, Name: "app", Permissions: may})
+	d.Must(err)
+	return k.Secret
+}
+
+// answer is what a request got.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// send makes one request; head is pairs of header names and values.
+func (d *door) send(method, path string, body any, head ...string) answer {
+	d.Helper()
+	var r io.Reader
+	if body != nil {
+		if raw, ok := body.(string); ok {
+			r = strings.NewReader(raw)
+		} else {
+			b, err := json.Marshal(body)
+			d.Must(err)
+			r = bytes.NewReader(b)
+		}
+	}
+	req, err := http.NewRequestWithContext(d.Ctx, method, d.srv.URL+path, r)
+	d.Must(err)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if d.key != "" {
+		req.Header.Set("Authorization", "Bearer "+d.key)
+	}
+	for i := 0; i+1 < len(head); i += 2 {
+		req.Header.Set(head[i], head[i+1])
+	}
+	res, err := d.srv.Client().Do(req)
+	d.Must(err)
+	defer func() { _ = res.Body.Close() }()
+	got, err := io.ReadAll(res.Body)
+	d.Must(err)
+	return answer{res.StatusCode, res.Header, got}
+}
+
+// want sends and fails unless the status is the wanted one; it gives the JSON.
+func (d *door) want(status int, method, path string, body any, head ...string) map[string]any {
+	d.Helper()
+	a := d.send(method, path, body, head...)
+	if a.status != status {
+		d.Fatalf("%s %s: status %d, want %d: %s", method, path, a.status, status, a.body)
+	}
+	out := map[string]any{}
+	if err := json.Unmarshal(a.body, &out); err != nil {
+		d.Fatalf("%s %s gave no JSON: %s", method, path, a.body)
+	}
+	return out
+}
+
+// at looks into JSON by a path such as "memory.id".
+func at(v any, path string) any {
+	for _, name := range strings.Split(path, ".") {
+		switch t := v.(type) {
+		case map[string]any:
+			v = t[name]
+		case []any:
+			if int(name[0]-'0') >= len(t) {
+				return nil
+			}
+			v = t[name[0]-'0']
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+func (d *door) equal(what string, got, want any) {
+	d.Helper()
+	if got != want {
+		d.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func (d *door) remember(text string) string {
+	d.Helper()
+	return at(d.want(201, "POST", "/v1/memories", map[string]any{"scope": "user:ada", "text": text}), "memory.id").(string)
+}
+
+func TestMemories(t *testing.T) {
+	tell(t,
+		story{"are written, read, changed and listed", memoriesLive},
+		story{"are written once by a request that is sent twice", memoriesOnce},
+		story{"are not changed by who has seen an older version", memoriesMatch},
+		story{"are paged to the last one", memoriesPaged},
+	)
+}
+
+func memoriesLive(d *door) {
+	id := d.remember("tea: green")
+	got := d.send("GET", "/v1/memories/"+id[:8], nil)
+	d.equal("the status", got.status, 200)
+	d.equal("the version", got.header.Get("ETag"), `"1"`)
+	d.want(200, "PATCH", "/v1/memories/"+id, map[string]any{"text": "tea: black"}, "If-Match", `"1"`)
+	d.want(200, "POST", "/v1/memories/"+id+"/pin", nil)
+	d.equal("archiving what is pinned", d.want(409, "POST", "/v1/memories/"+id+"/archive", nil)["code"], "conflict")
+	d.want(200, "POST", "/v1/memories/"+id+"/unpin", nil)
+	d.want(200, "POST", "/v1/memories/"+id+"/archive", nil)
+	d.equal("what is active", len(at(d.want(200, "GET", "/v1/memories", nil), "items").([]any)), 0)
+	d.equal("what is archived", at(d.want(200, "GET", "/v1/memories?status=archived", nil), "items.0.id"), any(id))
+	d.want(200, "POST", "/v1/memories/"+id+"/restore", map[string]any{})
+	d.equal("what was used", d.want(200, "POST", "/v1/used", map[string]any{"ids": []string{id}})["counted"], 1.0)
+	story := d.want(200, "GET", "/v1/memories/"+id+"/history", nil)
+	if n := len(story["lines"].([]any)); n < 6 {
+		d.Errorf("its story has %d lines: %v", n, story)
+	}
+	d.equal("who did it", at(story, "lines.2.event.actor"), any("app"))
+	erased := d.want(200, "DELETE", "/v1/memories/"+id, nil)
+	d.equal("what was erased", at(erased, "memories.0"), any(id))
+	d.equal("its words", at(d.want(200, "GET", "/v1/memories/"+id, nil), "content.text"), any(""))
+}
+
+func memoriesOnce(d *door) {
+	body := map[string]any{"scope": "user:ada", "text": "tea: green"}
+	one := d.want(201, "POST", "/v1/memories", body, "Idempotency-Key", "k")
+	two := d.want(201, "POST", "/v1/memories", body, "Idempotency-Key", "k")
+	d.equal("the memory", at(two, "memory.id"), at(one, "memory.id"))
+	d.equal("the run", two["run"], one["run"])
+	d.equal("other words with the key", d.want(409, "POST", "/v1/memories", map[string]any{"scope": "user:ada", "text": "tea"}, "Idempotency-Key", "k")["code"], "conflict")
+	d.equal("another route with the key", d.want(409, "POST", "/v1/memories/"+at(one, "memory.id").(string)+"/pin", nil, "Idempotency-Key", "k")["code"], "conflict")
+}
+
+func memoriesMatch(d *door) {
+	id := d.remember("tea: green")
+	d.want(200, "PATCH", "/v1/memories/"+id, map[string]any{"importance": 9}, "If-Match", `"1"`)
+	d.equal("an edit of an older version", d.want(409, "PATCH", "/v1/memories/"+id, map[string]any{"importance": 2}, "If-Match", `"1"`)["code"], "conflict")
+	d.want(422, "PATCH", "/v1/memories/"+id, map[string]any{"importance": 2}, "If-Match", "yesterday")
+	d.equal("its importance", at(d.want(200, "GET", "/v1/memories/"+id, nil), "importance"), any(9.0))
+}
+
+func memoriesPaged(d *door) {
+	seen := map[string]bool{}
+	for _, w := range []string{"red", "green", "blue", "white", "black"} {
+		d.remember("a colour: " + w)
+	}
+	path := "/v1/memories?limit=2"
+	for range 5 {
+		page := d.want(200, "GET", path, nil)
+		for _, m := range page["items"].([]any) {
+			seen[at(m, "id").(string)] = true
+		}
+		next, more := page["next_cursor"].(string)
+		if !more {
+			break
+		}
+		path = "/v1/memories?limit=2&cursor=" + next
+	}
+	d.equal("how many were seen", len(seen), 5)
+	d.want(404, "GET", "/v1/memories?cursor=0000000000000000", nil)
+}
+
+func TestWork(t *testing.T) {
+	tell(t,
+		story{"turns become memories that a question finds", turnsWork},
+		story{"facts have one value and a history", factsWork},
+		story{"jobs are planned, started and seen", jobsWork},
+		story{"scopes, schedules and queues are set", scopesWork},
+	)
+}
+
+// finish works what was enqueued.
+func (d *door) finish() {
+	d.Helper()
+	d.Finish(d.Worker(worker.Config{}))
+}
+
+func turnsWork(d *door) {
+	turns := map[string]any{"turns": []map[string]any{{"scope": "user:ada", "conversation": "c1", "user": "tea: green", "assistant": "Noted.",
+		"at": lab.Start.Add(-time.Hour)}}}
+	got := d.want(202, "POST", "/v1/turns", turns)
+	d.equal("how many are new", got["new"], 1.0)
+	d.equal("how many are known", d.want(202, "POST", "/v1/turns", turns)["known"], 1.0)
+	d.finish()
+	id := at(got, "turns.0").(string)
+	read := d.want(200, "GET", "/v1/turns/"+id, nil)
+	d.equal("what became of it", read["state"], "extracted")
+	d.equal("what was made of it", at(read, "made.0.content.text"), any("tea: green"))
+	found := d.want(200, "POST", "/v1/recall", map[string]any{"scope": "user:ada", "query": "which tea", "explain": true})
+	d.equal("what is found", at(found, "results.0.memory.content.text"), any("tea: green"))
+	if at(found, "results.0.stages.0.name") == nil {
+		d.Errorf("nothing is explained: %v", found)
+	}
+	block := d.want(200, "POST", "/v1/context", map[string]any{"scope": "user:ada", "query": "which tea"})
+	if !strings.Contains(block["text"].(string), "tea: green") {
+		d.Errorf("the block is %v", block)
+	}
+	d.equal("an unknown scope", len(at(d.want(200, "POST", "/v1/recall", map[string]any{"scope": "user:nobody", "query": "tea"}), "results").([]any)), 0)
+	d.want(200, "DELETE", "/v1/turns/"+id, nil)
+	d.equal("the turn's text", at(d.want(200, "GET", "/v1/turns/"+id, nil), "user"), nil)
+}
+
+func factsWork(d *door) {
+	d.want(404, "GET", "/v1/facts/user/timezone?scope=user:ada", nil)
+	d.want(200, "PUT", "/v1/facts/user/timezone?scope=user:ada", map[string]any{"text": "Europe/Stockholm"})
+	d.Clock.Set(d.Clock.Now().Add(time.Hour))
+	d.want(200, "PUT", "/v1/facts/user/timezone?scope=user:ada", map[string]any{"text": "America/New_York"})
+	d.finish()
+	got := d.want(200, "GET", "/v1/facts/user/timezone?scope=user:ada", nil)
+	d.equal("what is believed", at(got, "now.content.text"), any("America/New_York"))
+	d.equal("what was", at(got, "history.0.status"), any("superseded"))
+	d.want(422, "PUT", "/v1/facts/nowhere/timezone?scope=user:ada", map[string]any{"text": "x"})
+}
+
+func jobsWork(d *door) {
+	d.remember("tea: green")
+	d.Clock.Set(d.Clock.Now().AddDate(1, 0, 0))
+	plan := d.want(202, "POST", "/v1/jobs", map[string]any{"name": "decay", "dry_run": true})
+	d.equal("what it would do", at(plan, "plan.0.changes.0.type"), any("archived"))
+	d.equal("runs of a dry run", len(plan["runs"].([]any)), 0)
+	run := at(d.want(202, "POST", "/v1/jobs", map[string]any{"name": "decay"}), "runs.0").(string)
+	jobs := d.want(200, "GET", "/v1/jobs?kind=decay", nil)
+	if at(jobs, "items.0.kind") != "decay" {
+		d.Fatalf("the jobs are %v", jobs)
+	}
+	d.finish()
+	d.equal("the run", at(d.want(200, "GET", "/v1/runs/"+run, nil), "status"), any("done"))
+	d.equal("its event", at(d.want(200, "GET", "/v1/events?run="+run, nil), "items.0.type"), any("archived"))
+	d.equal("another job", d.want(422, "POST", "/v1/jobs", map[string]any{"name": "everything"})["code"], "invalid")
+	if n := len(at(d.want(200, "GET", "/v1/runs?name=decay", nil), "items").([]any)); n != 1 {
+		d.Errorf("%d runs of decay", n)
+	}
+	d.want(200, "GET", "/v1/stats", nil)
+}
+
+func scopesWork(d *door) {
+	d.remember("tea: green")
+	set := d.want(200, "PATCH", "/v1/scopes/user:ada", map[string]any{"zone": "Europe/Stockholm", "policy": map[string]any{"slot_cap": 7}})
+	d.equal("its cap", at(set, "policy.slot_cap"), any(7.0))
+	d.equal("its zone", at(d.want(200, "GET", "/v1/scopes/user:ada", nil), "zone"), any("Europe/Stockholm"))
+	d.equal("a policy of no sense", d.want(422, "PATCH", "/v1/scopes/user:ada", map[string]any{"policy": map[string]any{"colour": "blue"}})["code"], "invalid")
+	d.want(200, "POST", "/v1/scopes/user:ada/schedules/decay/pause", nil)
+	paused := false
+	for _, s := range at(d.want(200, "GET", "/v1/schedules", nil), "items").([]any) {
+		paused = paused || at(s, "name") == "decay" && at(s, "paused") == true
+	}
+	d.equal("the schedule is paused", paused, true)
+	d.want(200, "POST", "/v1/scopes/user:ada/schedules/decay/resume", nil)
+	d.want(200, "POST", "/v1/queues/write/pause", nil)
+	d.want(200, "POST", "/v1/queues/write/resume", nil)
+	d.want(404, "POST", "/v1/queues/nothing/pause", nil)
+	d.want(200, "GET", "/v1/queues", nil)
+}
+
+func TestStream(t *testing.T) {
+	tell(t, story{"gives events as they happen, and goes on behind a number", streams})
+}
+
+func streams(d *door) {
+	first := d.remember("coffee: none")
+	events := d.want(200, "GET", "/v1/events?memory="+first, nil)
+	seq := at(events, "items.0.seq").(float64)
+	second := d.remember("tea: green")
+	req, err := http.NewRequestWithContext(d.Ctx, "GET", d.srv.URL+"/v1/events/stream", nil)
+	d.Must(err)
+	req.Header.Set("Authorization", "Bearer "+d.key)
+	b, err := json.Marshal(int64(seq))
+	d.Must(err)
+	req.Header.Set("Last-Event-ID", string(b))
+	res, err := d.srv.Client().Do(req)
+	d.Must(err)
+	defer func() { _ = res.Body.Close() }()
+	d.equal("the kind", res.Header.Get("Content-Type"), "text/event-stream")
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var e oxbow.Event
+		d.Must(json.Unmarshal([]byte(data), &e))
+		d.equal("the event's memory", e.Memory, second)
+		return
+	}
+	d.Errorf("the stream ended: %v", lines.Err())
+}
+
+func TestRefusals(t *testing.T) {
+	tell(t,
+		story{"say what is wrong and show nothing of the inside", refusals},
+		story{"keep out who has no key, or one that may not", keysNeeded},
+	)
+}
+
+func refusals(d *door) {
+	for _, c := range []struct {
+		name, method, path string
+		body               any
+		status             int
+		says               string
+	}{
+		{"an empty text", "POST", "/v1/memories", map[string]any{"scope": "user:ada", "text": " "}, 422, "is empty"},
+		{"no scope", "POST", "/v1/memories", map[string]any{"text": "x"}, 422, "scope"},
+		{"a scope that is none", "POST", "/v1/memories", map[string]any{"scope": "no name", "text": "x"}, 422, "is not a name"},
+		{"an unknown field", "POST", "/v1/memories", map[string]any{"scope": "a", "text": "x", "colour": "blue"}, 422, "colour"},
+		{"no JSON", "POST", "/v1/memories", "{", 400, ""},
+		{"an unknown id", "GET", "/v1/memories/0000000000000000", nil, 404, "oxbow memory list"},
+		{"a status that is none", "GET", "/v1/memories?status=gone", nil, 422, "no status"},
+		{"a limit out of range", "GET", "/v1/memories?limit=5000", nil, 422, "limit"},
+		{"an unknown parameter", "GET", "/v1/memories?colour=blue", nil, 422, "colour"},
+		{"a turn of nothing", "POST", "/v1/turns", map[string]any{"turns": []any{map[string]any{"scope": "a"}}}, 422, "turn 1"},
+		{"a cursor that is none", "GET", "/v1/events?cursor=x", nil, 422, "cursor"},
+		{"a body over the limit", "POST", "/v1/memories", map[string]any{"scope": "a", "text": strings.Repeat("x", 2<<20)}, 413, "too large"},
+		{"a route that is none", "GET", "/v1/nothing", nil, 404, ""},
+	} {
+		a := d.send(c.method, c.path, c.body)
+		if a.status != c.status || !strings.Contains(string(a.body), c.says) {
+			d.Errorf("%s: status %d (want %d): %s", c.name, a.status, c.status, a.body)
+		}
+		if strings.Contains(string(a.body), "SQL") || strings.Contains(string(a.body), "goroutine") {
+			d.Errorf("%s shows the inside: %s", c.name, a.body)
+		}
+	}
+	form := d.send("POST", "/v1/memories", `{"scope":"a","text":"x"}`, "Content-Type", "application/x-www-form-urlencoded")
+	d.equal("a form", form.status, 415)
+}
+
+func keysNeeded(d *door) {
+	id := d.remember("tea: green")
+	reader := d.newKey(d.Scope.Tenant, oxbow.MayRead)
+	d.key = ""
+	a := d.send("GET", "/v1/memories", nil)
+	d.equal("without a key", a.status, 401)
+	d.equal("how to come in", a.header.Get("WWW-Authenticate"), `Bearer realm="oxbow"`)
+	d.key = reader
+	d.want(200, "GET", "/v1/memories/"+id, nil)
+	for _, c := range [][2]string{{"POST", "/v1/memories"}, {"DELETE", "/v1/memories/" + id}, {"POST", "/v1/memories/" + id + "/pin"},
+		{"POST", "/v1/jobs"}, {"GET", "/v1/queues"}, {"POST", "/v1/keys"}} {
+		a := d.send(c[0], c[1], map[string]any{})
+		d.equal(c[0]+" "+c[1]+" by a reader", a.status, 403)
+	}
+	maker := d.newKey(d.Scope.Tenant, oxbow.MayRead, oxbow.MayAdmin)
+	d.key = maker
+	d.want(403, "POST", "/v1/keys", map[string]any{"name": "more", "permissions": []string{"write"}})
+	made := d.want(201, "POST", "/v1/keys", map[string]any{"name": "less", "permissions": []string{"read"}})
+	d.want(200, "DELETE", "/v1/keys/"+made["id"].(string), nil)
+	d.key = made["secret"].(string)
+	d.equal("a revoked key", d.send("GET", "/v1/memories", nil).status, 401)
+}
+
+// TestTenants walks every route of the document with a stranger's key.
+func TestTenants(t *testing.T) {
+	tell(t, story{"never see what another one has, by any route", strangers})
+}
+
+func strangers(d *door) {
+	d.want(202, "POST", "/v1/turns", map[string]any{"turns": []map[string]any{{"scope": "user:ada", "user": "canary: 7f3a", "at": lab.Start.Add(-time.Hour)}}})
+	d.finish()
+	d.want(200, "PUT", "/v1/facts/user/name?scope=user:ada", map[string]any{"text": "canary 7f3a"})
+	d.want(202, "POST", "/v1/jobs", map[string]any{"name": "decay"})
+	first := func(path, field string) string {
+		d.Helper()
+		v, ok := at(d.want(200, "GET", path, nil), "items.0."+field).(string)
+		if !ok {
+			d.Fatalf("%s has nothing to give a stranger", path)
+		}
+		return v
+	}
+	ids := map[string]string{"memories": first("/v1/memories", "id"), "turns": first("/v1/turns", "id"), "runs": first("/v1/runs", "id"),
+		"keys": first("/v1/keys", "id"), "jobs": "1", "scopes": "user:ada", "facts": "user"}
+	cursors := map[string]string{"memories": ids["memories"], "turns": ids["turns"]}
+	before := d.want(200, "GET", "/v1/stats", nil)
+	d.key = d.newKey("stranger"+d.Scope.Tenant, oxbow.MayRead, oxbow.MayWrite, oxbow.MayMaintain, oxbow.MayAdmin)
+	for _, path := range slices.Sorted(maps.Keys(d.api.Document().Paths)) {
+		item := d.api.Document().Paths[path]
+		part := strings.Split(path, "/")[2]
+		full := strings.NewReplacer("{id}", ids[part], "{scope}", "user:ada", "{name}", "decay", "{slot}", "user", "{key}", "name", "{queue}", "write").Replace(path)
+		for method, there := range map[string]bool{"GET": item.Get != nil, "POST": item.Post != nil, "PATCH": item.Patch != nil, "PUT": item.Put != nil, "DELETE": item.Delete != nil} {
+			if !there || strings.HasSuffix(path, "/stream") {
+				continue
+			}
+			d.stranger(method, path, full, cursors[part])
+		}
+	}
+	d.key = d.newKey(d.Scope.Tenant, oxbow.Permissions...)
+	after := d.want(200, "GET", "/v1/stats", nil)
+	if b, a := at(before, "memories"), at(after, "memories"); !jsonEqual(a, b) {
+		d.Errorf("a stranger changed %v to %v", b, a)
+	}
+}
+
+// bodies are what a stranger sends, so that a route gets as far as its ids.
+var bodies = map[string]any{
+	"/v1/recall": map[string]any{"scope": "user:ada", "query": "canary"}, "/v1/context": map[string]any{"scope": "user:ada", "query": "canary"},
+	"/v1/memories":              map[string]any{"scope": "user:stranger", "text": "mine"},
+	"/v1/jobs":                  map[string]any{"name": "decay", "scopes": []string{"user:ada"}},
+	"/v1/turns":                 map[string]any{"turns": []map[string]any{{"scope": "user:stranger", "user": "mine"}}},
+	"/v1/facts/{slot}/{key}":    map[string]any{"text": "mine"},
+	"/v1/keys":                  map[string]any{"name": "mine", "permissions": []string{"read"}},
+	"/v1/scopes/{scope}":        map[string]any{"zone": "UTC"},
+	"/v1/memories/{id}":         map[string]any{"importance": 1},
+	"/v1/memories/{id}/restore": map[string]any{},
+}
+
+func (d *door) stranger(method, path, full, cursor string) {
+	d.Helper()
+	body := bodies[path]
+	if path == "/v1/used" {
+		body = map[string]any{"ids": []string{"0000000000000000"}}
+	}
+	if method == "GET" || method == "DELETE" {
+		body = nil
+	}
+	scope := "user:ada"
+	if method == "PUT" || method == "PATCH" { // what these make is the stranger's own
+		scope = "user:stranger"
+		full = strings.ReplaceAll(full, "user:ada", scope)
+	}
+	if path == "/v1/facts/{slot}/{key}" {
+		full += "?scope=" + scope
+	}
+	got := d.send(method, full, body)
+	if strings.Contains(string(got.body), "7f3a") {
+		d.Errorf("%s %s shows another tenant's words: %s", method, full, got.body)
+	}
+	made := path == "/v1/facts/{slot}/{key}" && method == "PUT" || path == "/v1/scopes/{scope}" && method == "PATCH"
+	named := !made && strings.Contains(path, "{id}") || path == "/v1/facts/{slot}/{key}" && method == "GET" || path == "/v1/scopes/{scope}" && method == "GET" ||
+		strings.Contains(path, "/schedules/")
+	switch {
+	case named:
+		d.equal(method+" "+full+" by a stranger", got.status, 404)
+	case strings.Contains(path, "/queues"):
+		d.equal(method+" "+full+" by a stranger", got.status, 403)
+	case got.status >= 500:
+		d.Errorf("%s %s: %s", method, full, got.body)
+	}
+	if cursor != "" && method == "GET" && !named {
+		d.equal("a stranger's cursor at "+full, d.send(method, full+"?cursor="+cursor, nil).status, 404)
+	}
+}
+
+func jsonEqual(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+func TestDocument(t *testing.T) {
+	tell(t, story{"is served, and its page needs no other host", documents})
+}
+
+func documents(d *door) {
+	doc := d.want(200, "GET", "/openapi.json", nil)
+	d.equal("its version", doc["openapi"], "3.1.0")
+	if n := len(doc["paths"].(map[string]any)); n < 30 {
+		d.Errorf("it has %d paths", n)
+	}
+	page := d.send("GET", "/docs", nil)
+	d.equal("the page", page.status, 200)
+	for _, outside := range []string{"http://", "https://", "<script", "//"} {
+		if strings.Contains(string(page.body), outside) {
+			d.Errorf("the page holds %q", outside)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/oxbow-memory/oxbow/api"
+	"github.com/oxbow-memory/oxbow/internal/access"
+)
+
+func serveCommand(a *app) *cobra.Command {
+	var noWork bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Answer by HTTP, and work jobs, until stopped",
+		Long: `Answer by HTTP until stopped with Ctrl-C or SIGTERM, and work jobs and schedules in the
+same process unless --no-work leaves them to oxbow work. The API stands under /v1, its
+description at /docs and /openapi.json, health at /healthz and /readyz.
+
+On a loopback address, and only while the database holds no key, requests need none:
+they act for the tenant of --tenant. oxbow key create makes the first key, and from
+then on every request needs one. Another address is refused as long as there is no
+key. DATABASE_URL is heeded.`,
+		Args: noArgs,
+		RunE: a.heeding(true, func(ctx context.Context, s *session, _ []string) error { return s.serve(ctx, !noWork) }),
+	}
+	fs := cmd.Flags()
+	fs.String("addr", "", "where to listen (default 127.0.0.1:7437)")
+	fs.StringSlice("host", nil, "a name that this server answers to, beside localhost; can be given several times")
+	fs.BoolVar(&noWork, "no-work", false, "answer only; jobs are left to oxbow work")
+	workFlags(fs)
+	return cmd
+}
+
+// The bounds of one connection. A stream of events may last, so there is none
+// on writing; the stream itself bounds each of its writes.
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = time.Minute
+	idleTimeout   = 2 * time.Minute
+)
+
+func (s *session) serve(ctx context.Context, work bool) error {
+	log := s.logger(s.conf.level())
+	addr := s.conf.text("addr")
+	open, err := s.mayListen(ctx, addr)
+	if err != nil {
+		return err
+	}
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		return usage("cannot listen on %s: %s; choose another with --addr", addr, errors.Unwrap(err).Error())
+	}
+	var draining atomic.Bool
+	context.AfterFunc(ctx, func() { draining.Store(true) })
+	srv := &http.Server{Handler: s.handler(open, ctx.Done(), &draining, log), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		IdleTimeout: idleTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	s.say("Oxbow answers at http://%s (API: /docs)", ln.Addr())
+	if !open {
+		s.say("a key is needed; oxbow key create makes one")
+	}
+	group, running := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve: %w", err)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		if !work {
+			<-running.Done()
+			return nil
+		}
+		return s.work(running)
+	})
+	group.Go(func() error {
+		<-running.Done()
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.conf.period("worker.stop_within"))
+		defer cancel()
+		if srv.Shutdown(ending) != nil {
+			return srv.Close()
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// mayListen tells whether callers without a key are let in, and refuses an
+// address that others can reach as long as there is no key.
+func (s *session) mayListen(ctx context.Context, addr string) (open bool, err error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false, usage("--addr %q is no address: use one such as 127.0.0.1:7437", addr)
+	}
+	keys, err := s.engine.Keys(ctx, "")
+	if err != nil {
+		return false, err
+	}
+	ip := net.ParseIP(host)
+	here := host == "localhost" || ip != nil && ip.IsLoopback()
+	if !here && len(keys) == 0 {
+		return false, usage("%s can be reached from other machines, and there is no key: make one with oxbow key create, or listen on 127.0.0.1", addr)
+	}
+	return here && len(keys) == 0, nil
+}
+
+// handler puts the doors together, with the guard before all of them.
+func (s *session) handler(open bool, done <-chan struct{}, draining *atomic.Bool, log *slog.Logger) http.Handler {
+	conf := access.Config{Engine: s.engine, Hosts: s.conf.list("host")}
+	if open {
+		conf.Tenant = s.tenant
+	}
+	guard := access.New(conf)
+	mux := http.NewServeMux()
+	api.Health{Store: s.st, Draining: draining.Load, Workers: s.engine.LiveWorkers}.Handle(mux)
+	mux.Handle("/", api.New(api.Config{Engine: s.engine, Guard: guard, Version: version, Log: log, Done: done}))
+	return guard.Wrap(mux)
+}
+
+// list gives a setting of several values, which commas separate.
+func (s settings) list(name string) []string {
+	var out []string
+	for _, v := range strings.Split(strings.Trim(s.text(name), "[]"), ",") {
+		if v = strings.ToLower(strings.TrimSpace(v)); v != "" {
+			out = append(out, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// lateBy is how many numbers back a look reads again: on Postgres, an event
+// whose transaction commits after that of a later one shows behind it.
+const lateBy = 500
+
+// Follow gives the events of a filter that come after its AfterSeq, or after
+// the newest one there is when that is 0, as looks at the log find them: one at
+// once and one at each tick. It ends with ctx, without an error, or with the
+// first error of fn. Limit: an event whose transaction stays open while more
+// than 500 others are written is left out.
+func (e *Engine) Follow(ctx context.Context, f store.EventFilter, tick <-chan time.Time, fn func([]oxbow.Event) error) error {
+	f.Newest, f.Limit = false, 1000
+	last := f.AfterSeq
+	if last == 0 {
+		newest, err := e.st.Events(ctx, store.EventFilter{Tenant: f.Tenant, Newest: true, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(newest) > 0 {
+			last = newest[0].Seq
+		}
+	}
+	first, seen := last, map[int64]bool{}
+	for {
+		f.AfterSeq = max(first, last-lateBy)
+		events, err := e.st.Events(ctx, f)
+		if err != nil {
+			return ended(ctx, err)
+		}
+		fresh := events[:0]
+		for _, ev := range events {
+			if !seen[ev.Seq] {
+				seen[ev.Seq] = true
+				fresh = append(fresh, ev)
+				last = max(last, ev.Seq)
+			}
+		}
+		for seq := range seen {
+			if seq <= last-lateBy {
+				delete(seen, seq)
+			}
+		}
+		if len(fresh) > 0 {
+			if err := fn(fresh); err != nil {
+				return ended(ctx, err)
+			}
+			continue // there may be another page
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick:
+		}
+	}
+}
+
+// ended is no error when the caller wanted the end.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
