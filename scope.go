@@ -90,6 +90,63 @@ type Policy struct {
 	// ReviewAfterDays is when an event-bound memory is looked at again.
 	// Defaults to 30.
 	ReviewAfterDays float64 `json:"review_after_days"`
+	// Recall holds what of recall is set by scope. Defaults to DefaultRecallRules.
+	Recall RecallRules `json:"recall,omitzero"`
+}
+
+// UseRule names what counts as use when memories are recalled.
+type UseRule string
+
+// The rules of use.
+const (
+	// UseAsked counts what somebody asked for; being shown is not use (DESIGN 4).
+	UseAsked UseRule = "asked"
+	// UseClassic counts every hit, as the published design of slots does. It keeps
+	// what is shown often from ever fading.
+	UseClassic UseRule = "classic"
+)
+
+// RecallRules are the weights of the recall strategy composite, and what counts
+// as use. The weights are divided by their sum.
+type RecallRules struct {
+	// Similarity is the weight of how well a memory fits. Defaults to 0.6.
+	Similarity float64 `json:"similarity"`
+	// Recency is the weight of how lately it was said or used. Defaults to 0.25.
+	Recency float64 `json:"recency"`
+	// Salience is the weight of its importance. Defaults to 0.15.
+	Salience float64 `json:"salience"`
+	// RecencyHalfLifeDays is after how many days recency is half. Defaults to 7.
+	RecencyHalfLifeDays float64 `json:"recency_half_life_days"`
+	// Use says what counts as use, asked or classic. Defaults to asked.
+	Use UseRule `json:"use"`
+}
+
+// DefaultRecallRules gives the published weights.
+func DefaultRecallRules() RecallRules {
+	return RecallRules{Similarity: 0.6, Recency: 0.25, Salience: 0.15, RecencyHalfLifeDays: 7, Use: UseAsked}
+}
+
+// OrDefault gives the rules, or the default for those of a policy that was stored
+// before there were any.
+func (r RecallRules) OrDefault() RecallRules {
+	if r == (RecallRules{}) {
+		return DefaultRecallRules()
+	}
+	return r
+}
+
+func (r RecallRules) validate() error {
+	r = r.OrDefault()
+	sum := r.Similarity + r.Recency + r.Salience
+	switch {
+	case !(r.Similarity >= 0 && r.Recency >= 0 && r.Salience >= 0 && sum > 0 && sum <= 1000):
+		return Errorf(CodeInvalid, "recall.similarity, recall.recency and recall.salience must be at least 0, and one of them over 0")
+	case !(r.RecencyHalfLifeDays > 0 && r.RecencyHalfLifeDays <= 36500):
+		return Errorf(CodeInvalid, "recall.recency_half_life_days is %v: use a number over 0 and up to 36500", r.RecencyHalfLifeDays)
+	case r.Use != UseAsked && r.Use != UseClassic:
+		return Errorf(CodeInvalid, "recall.use is %q: use asked or classic", r.Use)
+	}
+	return nil
 }
 
 // DefaultPolicy gives the policy of a scope that nobody has set.
@@ -103,6 +160,7 @@ func DefaultPolicy() Policy {
 		ArchiveBelow: 0.1, ListAbove: 0.15,
 		SlotCap: 500, PruneMinAgeDays: 14, PruneMinAccess: 3,
 		MaxShare: 0.05, MaxRetired: 20, ClusterMin: 5, ReviewAfterDays: 30,
+		Recall: DefaultRecallRules(),
 	}
 }
 
@@ -122,6 +180,9 @@ func (p Policy) Validate() error {
 		return Errorf(CodeInvalid, "max_share is %v: use a number over 0 and up to 1", p.MaxShare)
 	case p.MaxRetired < 1 || p.ClusterMin < 2 || !(p.ReviewAfterDays > 0):
 		return Errorf(CodeInvalid, "max_retired must be at least 1, cluster_min at least 2, review_after_days over 0")
+	}
+	if err := p.Recall.validate(); err != nil {
+		return err
 	}
 	for k, d := range p.HalfLifeDays {
 		if !slices.Contains(Kinds, k) {

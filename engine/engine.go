@@ -61,8 +61,18 @@ func New(cfg Config) *Engine {
 		cfg.Actor = "operator"
 	}
 	return &Engine{st: cfg.Store, judge: cfg.Judge, actor: cfg.Actor, budget: cfg.Budget,
-		recaller: recall.New(recall.Config{Store: cfg.Store, Embedder: cfg.Embedder}),
+		recaller: newRecaller(cfg),
 		deps:     jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Clock: cfg.Clock, ReadDate: cfg.ReadDate}}
+}
+
+// newRecaller gives recall what the engine has; a judge that can select picks for
+// the strategy index.
+func newRecaller(cfg Config) *recall.Recaller {
+	c := recall.Config{Store: cfg.Store, Embedder: cfg.Embedder}
+	if s, ok := cfg.Judge.(llm.Selector); ok {
+		c.Selector = s
+	}
+	return recall.New(c)
 }
 
 // Store gives the store, for what only reads.

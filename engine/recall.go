@@ -13,7 +13,7 @@ import (
 type Recall struct {
 	Scope    oxbow.Scope
 	Text     string
-	State    recall.State
+	State    recall.State   // what the agent is doing
 	Strategy string         // "" is hybrid
 	Limit    int            // 1 to 100; 0 is the strategy's own
 	Floor    *float64       // 0 to 1; nil is the strategy's own
@@ -24,26 +24,53 @@ type Recall struct {
 	Kind     oxbow.Kind
 	Tag      string
 	// Passive says that nobody asked: the results are put into a prompt by
-	// themselves. Being shown is not use, so nothing is counted.
+	// themselves. Being shown is not use, so nothing is counted, unless the
+	// scope's policy says recall.use=classic.
 	Passive bool
 }
 
-// Recall finds what answers a question. What was asked for counts as use, at
-// most once a day and memory; what is recalled of the past does not.
-// Errors: invalid for a value that is out of its range, naming the range.
+// Recall finds what answers a question; recall.Render makes it a block for a
+// prompt. What was asked for counts as use, at most once a day and memory; what
+// is recalled of the past, and what is not active, does not. That use could not
+// be counted is a note of the answer and no error.
+// Errors: invalid for a value that is out of its range, naming the range; for the
+// strategy index also those of the judge.
 func (e *Engine) Recall(ctx context.Context, q Recall) (recall.Answer, error) {
 	now := e.now()
 	answer, err := e.recaller.Ask(ctx, recall.Query{Scope: q.Scope, Text: q.Text, State: q.State, Strategy: q.Strategy, Limit: q.Limit,
 		Floor: q.Floor, Budget: q.Budget, AsOf: q.AsOf, Include: q.Include, Slot: q.Slot, Kind: q.Kind, Tag: q.Tag, Now: now})
-	if err != nil || q.Passive || !q.AsOf.IsZero() || len(answer.Results) == 0 {
+	if err != nil || !q.AsOf.IsZero() {
 		return answer, err
 	}
-	ids := make([]string, len(answer.Results))
-	for i, r := range answer.Results {
-		ids[i] = r.Memory.ID
+	unused := unusedToday(answer, now)
+	if len(unused) == 0 {
+		return answer, nil
 	}
-	return answer, e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
-		_, err := tx.Use(ctx, q.Scope.Tenant, ids, now)
+	if q.Passive {
+		s, err := e.st.Scope(ctx, q.Scope)
+		if err != nil || s.Policy.Recall.Use != oxbow.UseClassic {
+			return answer, err
+		}
+	}
+	err = e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.Use(ctx, q.Scope.Tenant, unused, now)
 		return err
 	})
+	if err != nil && ctx.Err() == nil {
+		answer.Notes = append(answer.Notes, "the use of these memories could not be counted")
+		err = nil
+	}
+	return answer, err
+}
+
+// unusedToday gives the active memories of an answer whose use would count, so
+// that asking again writes nothing.
+func unusedToday(a recall.Answer, now time.Time) []string {
+	var out []string
+	for _, r := range a.Results {
+		if _, counts := r.Memory.Use(now); counts && r.Memory.Status == oxbow.Active {
+			out = append(out, r.Memory.ID)
+		}
+	}
+	return out
 }

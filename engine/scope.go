@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -14,8 +15,8 @@ import (
 
 // SetScope changes a scope's zone, policy or schedules; empty fields leave what
 // is there. The scope is made when it is new. A new policy is applied by a run,
-// whose id it gives ("" when the policy did not change): it can be watched, and
-// goes on where it was when it is interrupted.
+// whose id it gives ("" when no policy was given, or only its rules of recall
+// changed): it can be watched, and goes on where it was when it is interrupted.
 func (e *Engine) SetScope(ctx context.Context, s oxbow.Scope, zone string, policy *oxbow.Policy, specs map[string]string) (oxbow.ScopeSettings, string, error) {
 	if err := s.Validate(); err != nil {
 		return oxbow.ScopeSettings{}, "", err
@@ -32,6 +33,7 @@ func (e *Engine) SetScope(ctx context.Context, s oxbow.Scope, zone string, polic
 	}
 	var settings oxbow.ScopeSettings
 	run := e.newRun(s, "apply_policy", "operator")
+	applies := false
 	err := e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
 		var err error
 		if settings, err = e.openScope(ctx, tx, s); err != nil {
@@ -41,6 +43,7 @@ func (e *Engine) SetScope(ctx context.Context, s oxbow.Scope, zone string, polic
 			settings.Zone = zone
 		}
 		if policy != nil {
+			applies = !onlyRecall(settings.Policy, *policy)
 			settings.Policy = *policy
 		}
 		settings.Version++
@@ -48,7 +51,7 @@ func (e *Engine) SetScope(ctx context.Context, s oxbow.Scope, zone string, polic
 		if err := tx.PutScope(ctx, settings); err != nil {
 			return err
 		}
-		if err := e.reschedule(ctx, tx, settings, zone != "", specs); err != nil || policy == nil {
+		if err := e.reschedule(ctx, tx, settings, zone != "", specs); err != nil || !applies {
 			return err
 		}
 		// The run stands before its job begins, so that it can be watched, and
@@ -59,10 +62,20 @@ func (e *Engine) SetScope(ctx context.Context, s oxbow.Scope, zone string, polic
 		}
 		return tx.Enqueue(ctx, []river.InsertManyParams{insert(jobs.ApplyPolicy{About: about(run), Version: settings.Version})})
 	})
-	if policy == nil {
+	if !applies {
 		run.ID = ""
 	}
 	return settings, run.ID, err
+}
+
+// onlyRecall tells whether policies differ in nothing but what recall goes by:
+// no memory has to be recomputed for that.
+func onlyRecall(a, b oxbow.Policy) bool {
+	if a.Recall == b.Recall {
+		return false
+	}
+	a.Recall, b.Recall = oxbow.RecallRules{}, oxbow.RecallRules{}
+	return reflect.DeepEqual(a, b)
 }
 
 // reschedule moves schedules to a new zone or to new cron lines.
@@ -105,6 +118,7 @@ func PatchPolicy(p oxbow.Policy, patch []byte) (oxbow.Policy, error) {
 		lives[k] = d
 	}
 	p.HalfLifeDays = lives
+	p.Recall = p.Recall.OrDefault()
 	if err := strictJSON(patch, &p); err != nil {
 		return p, oxbow.WrapError(oxbow.CodeInvalid, err, "the policy does not parse; oxbow scope show prints one")
 	}

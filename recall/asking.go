@@ -3,36 +3,47 @@ package recall
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
-	"github.com/oxbow-memory/oxbow/store"
 )
 
 // asking is one query on its way through the pipeline.
 type asking struct {
 	*Recaller
 	q        Query
+	cue      cue
 	settings oxbow.ScopeSettings
 	at       time.Time      // the instant that the answer is about
 	wanted   []oxbow.Status // the statuses that may answer
+	past     *past          // what was, when the query is about the past
 	notes    []string
 }
 
 func newAsking(r *Recaller, q Query, s oxbow.ScopeSettings) *asking {
 	a := &asking{Recaller: r, q: q, settings: s, at: q.Now, wanted: append([]oxbow.Status{oxbow.Active}, q.Include...)}
+	var cutOff bool
+	if a.cue, cutOff = analyse(q); cutOff {
+		a.note("the question is longer than 64 KiB: its end was left out")
+	}
 	if !q.AsOf.IsZero() {
 		a.at = q.AsOf
+		a.past = &past{}
 	}
 	return a
+}
+
+func (a *asking) note(s string) {
+	if !slices.Contains(a.notes, s) {
+		a.notes = append(a.notes, s)
+	}
 }
 
 // candidate is a memory that may answer.
 type candidate struct {
 	memory oxbow.Memory
-	score  float64
-	match  string
+	score  float64 // 0 to 1
+	match  []string
 	stages []Stage
 }
 
@@ -41,18 +52,51 @@ func (c *candidate) stage(name string, value float64) {
 	c.stages = append(c.stages, Stage{Name: name, Value: value})
 }
 
+// value gives what a stage made of the candidate, 0 when it did not pass it.
+func (c *candidate) value(name string) float64 {
+	for _, s := range c.stages {
+		if s.Name == name {
+			return s.Value
+		}
+	}
+	return 0
+}
+
 // What finds a memory.
 const (
 	byWords  = "fts"
 	byVector = "embedding"
 	byGraph  = "graph"
+	byIndex  = "index"
 )
 
-// admit reads memories and gives those that may answer, in the order of ids.
+// stored gives the statuses that a memory may have now to be of any use.
+func (a *asking) stored() []oxbow.Status {
+	if a.past != nil {
+		return recallable
+	}
+	return a.wanted
+}
+
+// admit reads memories and gives those that may answer, as they were at the
+// instant asked about, in the order of the ids.
 func (a *asking) admit(ctx context.Context, ids []string) ([]oxbow.Memory, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
 	ms, err := a.cfg.Store.Memories(ctx, a.q.Scope.Tenant, ids)
 	if err != nil {
 		return nil, err
+	}
+	return a.admitted(ctx, ms)
+}
+
+func (a *asking) admitted(ctx context.Context, ms []oxbow.Memory) ([]oxbow.Memory, error) {
+	if a.past != nil {
+		var err error
+		if ms, err = a.rewind(ctx, ms); err != nil {
+			return nil, err
+		}
 	}
 	return slices.DeleteFunc(ms, func(m oxbow.Memory) bool { return !a.fits(m) }), nil
 }
@@ -80,83 +124,4 @@ func standing(m oxbow.Memory, at time.Time) oxbow.Status {
 		return oxbow.Expired
 	}
 	return oxbow.Archived
-}
-
-// lexicalPages bounds how often the lexical arm looks for more, because what it
-// found first does not fit.
-const lexicalPages = 6
-
-// lexical is the arm of words: the n best of the scope by BM25 over the analysed
-// words of a text, of those that keep says. Their scores are shares of the best
-// one's.
-func (a *asking) lexical(ctx context.Context, words string, n int, k1, b float64, keep func(oxbow.Memory) bool) ([]candidate, error) {
-	if words == "" || n < 1 {
-		return nil, nil
-	}
-	sq := store.SearchQuery{Scope: a.q.Scope, Text: words, Statuses: a.wanted, K1: k1, B: b, Limit: 2*n + 20}
-	var out []candidate
-	best := 0.0
-	for range lexicalPages {
-		hits, err := a.cfg.Store.Search(ctx, sq)
-		if err != nil || len(hits) == 0 {
-			return out, err
-		}
-		best = max(best, hits[0].Score)
-		scores := map[string]float64{}
-		ids := make([]string, len(hits))
-		for i, h := range hits {
-			ids[i], scores[h.ID] = h.ID, h.Score
-		}
-		ms, err := a.admit(ctx, ids)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range ms {
-			if keep != nil && !keep(m) {
-				continue
-			}
-			c := candidate{memory: m, match: byWords, score: scores[m.ID] / best}
-			c.stage("bm25", scores[m.ID])
-			if out = append(out, c); len(out) == n {
-				return out, nil
-			}
-		}
-		if len(hits) < sq.Limit {
-			break
-		}
-		sq.Offset += sq.Limit
-		sq.Limit *= 2
-	}
-	return out, nil
-}
-
-// inOrder sorts candidates by score, then the later said first, then by id.
-func inOrder(cs []candidate) []candidate {
-	slices.SortStableFunc(cs, func(x, y candidate) int {
-		switch {
-		case x.score > y.score:
-			return -1
-		case x.score < y.score:
-			return 1
-		case !x.memory.SaidAt.Equal(y.memory.SaidAt):
-			return y.memory.SaidAt.Compare(x.memory.SaidAt)
-		}
-		return strings.Compare(x.memory.ID, y.memory.ID)
-	})
-	return cs
-}
-
-// atLeast is the floor: it leaves out what scores less, before anything is cut.
-func atLeast(cs []candidate, floor float64) []candidate {
-	return slices.DeleteFunc(cs, func(c candidate) bool { return c.score < floor })
-}
-
-func cut(cs []candidate, n int) []candidate { return cs[:min(len(cs), n)] }
-
-func results(cs []candidate) []Result {
-	out := make([]Result, len(cs))
-	for i, c := range cs {
-		out[i] = Result{Memory: c.memory, Score: c.score, Match: c.match, Stages: append(c.stages, Stage{"score", c.score})}
-	}
-	return out
 }

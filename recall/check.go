@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/oxbow-memory/oxbow"
-	"github.com/oxbow-memory/oxbow/internal/text"
 )
 
 // Hybrid is the strategy of a query that names none.
@@ -19,14 +18,19 @@ const maxLimit = 100
 type strategy struct {
 	limit int
 	floor float64
-	// find gives live memories with their scores, best first.
+	// find gives candidates with their scores, in the order in which they are shown.
 	find func(context.Context, *asking) ([]candidate, error)
 }
 
 // strategies are the rules by name.
 var strategies = map[string]strategy{
-	"facts":  {limit: factsPerSlot * len(contributors), find: facts},
-	"hybrid": {limit: 10, find: hybrid},
+	"facts":     {limit: factsPerSlot * len(contributors), find: facts},
+	"memories":  {limit: 10, find: memories},
+	"unified":   {limit: 10, find: unified},
+	"waterfall": {limit: waterfallLimit, find: waterfall},
+	"composite": {limit: compositeLimit, floor: compositeFloor, find: composite},
+	"index":     {limit: indexPicks, find: index},
+	"hybrid":    {limit: 10, find: hybrid},
 }
 
 // Strategies gives the names of the strategies, sorted.
@@ -51,14 +55,9 @@ func check(q *Query) (strategy, error) {
 	if err := q.Scope.Validate(); err != nil {
 		return rule, err
 	}
-	for what, s := range map[string]string{"the query": q.Text, "the goal": q.State.Goal, "the step": q.State.Step, "the open questions": strings.Join(q.State.Open, "\n")} {
-		if len(s) > text.MaxBytes {
-			return rule, oxbow.Errorf(oxbow.CodeInvalid, "%s is %d bytes long and the limit is %d: shorten it", what, len(s), text.MaxBytes)
-		}
-	}
 	switch {
 	case q.Now.IsZero():
-		return rule, oxbow.Errorf(oxbow.CodeInvalid, "the query does not say what the time is")
+		return rule, oxbow.Errorf(oxbow.CodeInvalid, "the query does not say what the time is: set Now")
 	case q.Limit < 0 || q.Limit > maxLimit:
 		return rule, oxbow.Errorf(oxbow.CodeInvalid, "the limit is %d: use a number from 1 to %d", q.Limit, maxLimit)
 	case q.Floor != nil && !(*q.Floor >= 0 && *q.Floor <= 1): // a NaN passes no comparison
@@ -67,10 +66,12 @@ func check(q *Query) (strategy, error) {
 		return rule, oxbow.Errorf(oxbow.CodeInvalid, "the budget is %d tokens: use a number over 0, or none", q.Budget)
 	case q.Kind != "" && !slices.Contains(oxbow.Kinds, q.Kind):
 		return rule, oxbow.Errorf(oxbow.CodeInvalid, "there is no kind %q: use one of %v", q.Kind, oxbow.Kinds)
+	case q.Slot != "" && !slices.Contains(contributors, q.Slot):
+		return rule, oxbow.Errorf(oxbow.CodeInvalid, "there is no slot %q: use one of %v", q.Slot, contributors)
 	}
 	for _, s := range q.Include {
-		if !slices.Contains(oxbow.Statuses, s) || s == oxbow.Erased {
-			return rule, oxbow.Errorf(oxbow.CodeInvalid, "memories cannot be recalled by the status %q: use some of %v", s, oxbow.Statuses[:len(oxbow.Statuses)-1])
+		if !slices.Contains(recallable, s) {
+			return rule, oxbow.Errorf(oxbow.CodeInvalid, "memories cannot be recalled by the status %q: use some of %v", s, recallable)
 		}
 	}
 	if q.Limit == 0 {
@@ -79,7 +80,12 @@ func check(q *Query) (strategy, error) {
 	if q.Floor == nil {
 		q.Floor = &rule.floor
 	}
-	q.Text = text.Normalise(q.Text)
 	q.Tag = strings.ToLower(q.Tag)
 	return rule, nil
 }
+
+// recallable are the statuses that a query may ask for. What is in quarantine
+// stays there until an operator has looked at it.
+var recallable = slices.DeleteFunc(slices.Clone(oxbow.Statuses), func(s oxbow.Status) bool {
+	return s == oxbow.Erased || s == oxbow.Quarantined
+})

@@ -12,12 +12,12 @@ import (
 // Query is a question to one scope.
 type Query struct {
 	Scope    oxbow.Scope
-	Text     string         // the words as typed, at most 64 KiB; none asks by State alone
+	Text     string         // the words as typed; what is over 64 KiB is left out
 	State    State          // what the agent is doing
 	Strategy string         // one of Strategies; "" is hybrid
 	Limit    int            // how many results, 1 to 100; 0 is the strategy's own
 	Floor    *float64       // the least score, 0 to 1; nil is the strategy's own
-	Budget   int            // tokens that the results may take together; 0 is no limit
+	Budget   int            // tokens that the results may take together, as rendered; 0 is no limit
 	AsOf     time.Time      // answer with what was known then; zero is now
 	Include  []oxbow.Status // statuses beside active
 	Slot     string         // only facts of this slot
@@ -35,12 +35,15 @@ type State struct {
 	Open []string // what it does not know yet
 }
 
-// Result is one memory that answers.
+// Result is one memory that answers, as it was at the instant asked about.
 type Result struct {
-	Memory oxbow.Memory // as it was at the query's AsOf
-	Score  float64      // 0 to 1; the strategy says what it measures
-	Match  string       // what found it: fts, embedding or graph, joined by +
-	Stages []Stage      // what each stage made of it, in order
+	Memory     oxbow.Memory `json:"memory"`
+	Score      float64      `json:"score"`      // 0 to 1; the strategy says what it measures
+	Match      string       `json:"match"`      // what found it: fts, embedding or graph, joined by +; index when it was listed
+	Confidence float64      `json:"confidence"` // 0 to 1
+	Strength   float64      `json:"strength"`   // 0 to 1
+	Age        string       `json:"age"`        // in words: today, yesterday, 12 days ago
+	Stages     []Stage      `json:"stages"`     // what each stage made of it, in order
 }
 
 // Stage is what one stage of the pipeline gave a memory.
@@ -51,10 +54,11 @@ type Stage struct {
 
 // Answer is what a query found, the best first; no results is an answer.
 type Answer struct {
-	Strategy string
-	Results  []Result
-	Rest     *Rest    // what exceeded the budget; nil when everything fits
-	Notes    []string // what the asker should know, such as an arm that was away
+	Strategy string    `json:"strategy"`
+	At       time.Time `json:"at"` // the instant that it is about
+	Results  []Result  `json:"results"`
+	Rest     *Rest     `json:"rest,omitempty"`  // what exceeded the budget; nil when everything fits
+	Notes    []string  `json:"notes,omitempty"` // what the asker should know, such as an arm that was away
 }
 
 // Rest is what exceeded the budget, summarised in one block.
@@ -69,16 +73,10 @@ type Config struct {
 	// Embedder makes the query's vector. Defaults to none: no dense arm.
 	Embedder llm.Embedder
 	// Selector picks for the strategy index. Defaults to none: index is refused.
-	Selector Selector
+	Selector llm.Selector
 	// Days gives the spans of time that words such as "last March" name, read at
 	// ref in a zone. Defaults to none: words of time are words like others.
 	Days func(text string, ref time.Time, zone *time.Location) []Span
-}
-
-// Selector picks the statements that help with a cue. It gives at most limit of
-// their labels, best first; none is an answer. Its errors are those of a Judge.
-type Selector interface {
-	Select(ctx context.Context, cue string, items []llm.Statement, limit int) ([]string, error)
 }
 
 // Span is the time from From up to To.
@@ -93,26 +91,30 @@ func New(cfg Config) *Recaller { return &Recaller{cfg: cfg} }
 // Ask answers a query. An unknown scope and a question that nothing fits have no
 // results and no error. Errors: invalid for a value out of its range and for a
 // strategy that there is none of; unsupported for one that needs what the
-// Recaller was not given.
+// Recaller was not given; for index those of its Selector.
 func (r *Recaller) Ask(ctx context.Context, q Query) (Answer, error) {
 	rule, err := check(&q)
 	if err != nil {
 		return Answer{}, err
 	}
-	answer := Answer{Strategy: q.Strategy}
 	settings, err := r.cfg.Store.Scope(ctx, q.Scope)
+	a := newAsking(r, q, settings)
+	answer := Answer{Strategy: q.Strategy, At: a.at, Results: []Result{}}
 	if oxbow.CodeOf(err) == oxbow.CodeNotFound {
 		return answer, nil
 	}
 	if err != nil {
 		return answer, err
 	}
-	a := newAsking(r, q, settings)
+	if a.isEmpty() {
+		return answer, nil
+	}
 	found, err := rule.find(ctx, a)
 	if err != nil {
 		return answer, err
 	}
-	answer.Results = results(cut(atLeast(found, *q.Floor), q.Limit))
+	found = cut(atLeast(found, *q.Floor), q.Limit)
+	answer.Results, answer.Rest = a.withinBudget(a.results(found))
 	answer.Notes = a.notes
 	return answer, nil
 }

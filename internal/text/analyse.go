@@ -51,7 +51,7 @@ func Analyse(s string) (terms []Term, length int) {
 	tokens := words.FromString(s)
 	for tokens.Next() {
 		rest := tokens.Value()
-		if !isCJK(firstRune(rest)) {
+		if !IsCJK(firstRune(rest)) {
 			flush()
 		}
 		// A word of letters and a particle may be one token: Go言語, Go를.
@@ -59,7 +59,7 @@ func Analyse(s string) (terms []Term, length int) {
 			n := cjkPrefix(rest)
 			cjk = append(cjk, []rune(rest[:n])...)
 			rest = rest[n:]
-			n = strings.IndexFunc(rest, isCJK)
+			n = strings.IndexFunc(rest, IsCJK)
 			if n < 0 {
 				n = len(rest)
 			}
@@ -84,7 +84,7 @@ func firstRune(s string) rune {
 
 // cjkPrefix gives the length in bytes of the run that a text begins with.
 func cjkPrefix(s string) int {
-	n := strings.IndexFunc(s, func(r rune) bool { return !isCJK(r) })
+	n := strings.IndexFunc(s, func(r rune) bool { return !IsCJK(r) })
 	if n < 0 {
 		return len(s)
 	}
@@ -108,7 +108,9 @@ func Hash(w string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 
-func isCJK(r rune) bool {
+// IsCJK tells whether a rune belongs to a script that is written without spaces
+// between its words and is analysed in pairs of characters.
+func IsCJK(r rune) bool {
 	// The two marks that lengthen a vowel belong to no script.
 	return r == 'ー' || r == 'ｰ' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }

@@ -1,0 +1,97 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/oxbow-memory/oxbow/internal/text"
+	"github.com/oxbow-memory/oxbow/llm"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// cue is a query analysed: the words as typed, and what stands for the state of
+// mind of whoever asks.
+type cue struct {
+	words string      // as typed
+	state string      // goal, step and open questions; the words when there are none
+	terms []text.Term // of the words, or of the state when no words were typed
+	made  []vectorOf  // query vectors, each made once
+}
+
+type vectorOf struct {
+	text   string
+	values []float32
+}
+
+func analyse(q Query) (c cue, cutOff bool) {
+	c.words, cutOff = bounded(q.Text)
+	parts := []string{q.State.Goal, q.State.Step}
+	parts = append(parts, q.State.Open...)
+	var kept []string
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			kept = append(kept, p)
+		}
+	}
+	state, more := bounded(strings.Join(kept, "\n"))
+	c.state = state
+	if state == "" {
+		c.state = c.words
+	}
+	typed := c.words
+	if typed == "" {
+		typed = c.state
+	}
+	c.terms, _ = text.Analyse(typed)
+	return c, cutOff || more
+}
+
+// bounded normalises a text and cuts what is over the limit, at a rune's end.
+func bounded(s string) (string, bool) {
+	cutOff := len(s) > text.MaxBytes
+	if cutOff {
+		end := text.MaxBytes
+		for end > 0 && !utf8.RuneStart(s[end]) {
+			end--
+		}
+		s = s[:end]
+	}
+	return text.Normalise(s), cutOff
+}
+
+// isEmpty tells whether nothing was asked.
+func (a *asking) isEmpty() bool { return a.cue.words == "" && a.cue.state == "" }
+
+// weighted gives terms with the weight of words as they were asked.
+func weighted(terms []text.Term) []store.Weighted {
+	out := make([]store.Weighted, 0, min(len(terms), store.MaxTerms))
+	for _, t := range terms[:min(len(terms), store.MaxTerms)] {
+		out = append(out, store.Weighted{Hash: t.Hash, Weight: 1})
+	}
+	return out
+}
+
+// vector embeds a text of the query, once for all arms that need it; nil when
+// there is no embedder or it is away, which a note says.
+func (a *asking) vector(ctx context.Context, s string) ([]float32, error) {
+	for _, v := range a.cue.made {
+		if v.text == s {
+			return v.values, nil
+		}
+	}
+	if a.cfg.Embedder == nil || s == "" {
+		return nil, nil
+	}
+	vs, err := a.cfg.Embedder.Embed(ctx, []string{s})
+	if _, away := errors.AsType[*llm.AwayError](err); away && ctx.Err() == nil {
+		a.note("the embedder is away: memories were found by their words alone")
+		vs, err = [][]float32{nil}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.cue.made = append(a.cue.made, vectorOf{s, vs[0]})
+	return vs[0], nil
+}
