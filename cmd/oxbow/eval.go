@@ -62,7 +62,7 @@ func evalCommand(a *app) *cobra.Command {
 	for _, t := range evalTasks {
 		cmd.AddCommand(evalTaskCommand(a, t))
 	}
-	cmd.AddCommand(evalRecallCommand(a))
+	cmd.AddCommand(evalRecallCommand(a), evalCompareCommand(a))
 	return cmd
 }
 

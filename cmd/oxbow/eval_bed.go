@@ -74,9 +74,10 @@ type bedMaker struct {
 type evalBed struct {
 	*scratch
 	*bedMaker
-	judge llm.Judge
-	plain []eval.Loaded
-	facts []eval.Loaded
+	judge    llm.Judge
+	embedder llm.Embedder
+	plain    []eval.Loaded
+	facts    []eval.Loaded
 }
 
 // withBed makes a bed at a place, loads it, gives it to fn, and takes it away.
@@ -85,12 +86,16 @@ func (m *bedMaker) withBed(ctx context.Context, place string, fn func(*evalBed) 
 	if err != nil {
 		return err
 	}
+	embedder, err := newEmbedder(m.conf, nil)
+	if err != nil {
+		return err
+	}
 	db, err := openScratch(ctx, place)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.drop()) }()
-	b := &evalBed{scratch: db, bedMaker: m, judge: judge}
+	b := &evalBed{scratch: db, bedMaker: m, judge: judge, embedder: embedder}
 	if err := b.load(ctx); err != nil {
 		return err
 	}
@@ -137,7 +142,7 @@ func (b *evalBed) loadAll(ctx context.Context, facts bool) ([]eval.Loaded, error
 		if facts {
 			scope.Name += ":facts"
 		}
-		l, err := eval.Load(ctx, b.Store, scope, s, eval.Loading{Facts: facts, Embedder: offline.NewEmbedder(), Progress: func(n int) {
+		l, err := eval.Load(ctx, b.Store, scope, s, eval.Loading{Facts: facts, Embedder: b.embedder, Progress: func(n int) {
 			bar.show(func() string { return fmt.Sprintf("loading: %d of %d memories", before+n, b.file.memories) })
 		}})
 		if err != nil {
@@ -236,7 +241,7 @@ func (b *evalBed) ask(ctx context.Context, r eval.Asker, how eval.Asking) ([]eva
 
 // recaller gives recall as oxbow recall has it.
 func (b *evalBed) recaller() *recall.Recaller {
-	c := recall.Config{Store: b.Store, Embedder: offline.NewEmbedder()}
+	c := recall.Config{Store: b.Store, Embedder: b.embedder}
 	if s, ok := b.judge.(llm.Selector); ok {
 		c.Selector = s
 	}

@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -41,8 +42,12 @@ type Loading struct {
 	Progress func(n int)
 }
 
-// loadBatch is how many memories stand in one transaction.
-const loadBatch = 500
+// loadBatch is how many memories stand in one transaction, embedBatch how many
+// an embedder is given at a time.
+const (
+	loadBatch  = 500
+	embedBatch = 64
+)
 
 // Load puts the memories of a store into a new scope, past the judge: one change
 // and one event each. Line i is said i milliseconds after its time, because
@@ -130,20 +135,22 @@ func embedded(ctx context.Context, e llm.Embedder, ms []oxbow.Memory) ([]store.V
 	if e == nil {
 		return nil, nil
 	}
-	texts := make([]string, len(ms))
-	for i, m := range ms {
-		texts[i] = store.SearchText(m)
-	}
-	values, err := e.Embed(ctx, texts)
-	if err != nil {
-		return nil, err
-	}
-	if len(values) != len(ms) {
-		return nil, oxbow.Errorf(oxbow.CodeInternal, "the embedder %s gave %d vectors for %d texts", e.ID(), len(values), len(ms))
-	}
-	out := make([]store.Vector, len(ms))
-	for i, m := range ms {
-		out[i] = store.Vector{Memory: m.ID, ContentVersion: 1, Values: values[i]}
+	out := make([]store.Vector, 0, len(ms))
+	for part := range slices.Chunk(ms, embedBatch) {
+		texts := make([]string, len(part))
+		for i, m := range part {
+			texts[i] = store.SearchText(m)
+		}
+		values, err := e.Embed(ctx, texts)
+		if err != nil {
+			return nil, err
+		}
+		if len(values) != len(part) {
+			return nil, oxbow.Errorf(oxbow.CodeInternal, "the embedder %s gave %d vectors for %d texts", e.ID(), len(values), len(part))
+		}
+		for i, m := range part {
+			out = append(out, store.Vector{Memory: m.ID, ContentVersion: 1, Values: values[i]})
+		}
 	}
 	return out, nil
 }
