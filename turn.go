@@ -35,6 +35,6 @@ type TurnState string
 const (
 	TurnWaiting   TurnState = "waiting"   // not yet extracted
 	TurnExtracted TurnState = "extracted" // read; Memories says how many were kept
-	TurnFailed    TurnState = "failed"    // the judge could not read it; the job is among the discarded
+	TurnFailed    TurnState = "failed"    // the judge refuses its text or could not read it; Reason says which
 	TurnErased    TurnState = "erased"    // its text is gone
 )

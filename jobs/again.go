@@ -88,7 +88,7 @@ func (d Deps) saidBefore(ctx context.Context, m oxbow.Memory, made []oxbow.Memor
 		return false, nil
 	}
 	rs, err := d.Judge.Relate(llm.WithOwners(ctx, owners...), statement("new", m), others)
-	if errors.Is(err, llm.ErrUnparsable) {
+	if errors.Is(err, llm.ErrUnparsable) || errors.Is(err, llm.ErrRefused) {
 		return false, nil
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -49,30 +50,40 @@ func (w *clusterWorker) group(ctx context.Context, job *river.Job[Cluster]) erro
 	if err != nil {
 		return err
 	}
-	groups, refused, err := w.groups(ctx, s, args.Now, args.Run)
+	found, err := w.groups(ctx, s, args.Now, args.Run)
 	if err != nil {
 		return err
 	}
 	return w.commit(ctx, job.JobRow, "cluster:"+args.Run, args.Run, func(ctx context.Context, tx store.Tx) error {
 		run := oxbow.Run{ID: args.Run, Scope: args.scope(), Name: "cluster", Trigger: args.Trigger, Status: oxbow.RunDone,
 			About: Milli(args.Now), StartedAt: w.now(), FinishedAt: w.now(),
-			Counts: map[string]int{"groups": len(groups), "refused": refused}}
+			Counts: map[string]int{"groups": len(found.groups), "refused": found.refused}}
+		if found.unread > 0 {
+			run.Note = "the judge refuses the text of some memories; left out: " + itoa(found.unread)
+		}
 		if err := tx.PutRun(ctx, run); err != nil {
 			return err
 		}
 		var next []river.InsertManyParams
-		for _, g := range groups {
+		for _, g := range found.groups {
 			next = append(next, river.InsertManyParams{Args: synthesizeArgs(args, g)})
 		}
 		return tx.Enqueue(ctx, next)
 	})
 }
 
+// grouping is what a judge found to belong together.
+type grouping struct {
+	groups  [][]oxbow.Memory
+	refused int // by the gate
+	unread  int // by the judge
+}
+
 // groups asks the judge which of a scope's candidates belong together.
-func (d Deps) groups(ctx context.Context, s oxbow.ScopeSettings, now time.Time, run string) ([][]oxbow.Memory, int, error) {
+func (d Deps) groups(ctx context.Context, s oxbow.ScopeSettings, now time.Time, run string) (out grouping, err error) {
 	found, err := d.Store.ClusterCandidates(ctx, s.Scope, now, clusterWindow)
 	if err != nil || len(found) < s.Policy.ClusterMin {
-		return nil, 0, err
+		return out, err
 	}
 	offered := map[string]oxbow.Memory{}
 	items := make([]llm.Statement, len(found))
@@ -80,12 +91,26 @@ func (d Deps) groups(ctx context.Context, s oxbow.ScopeSettings, now time.Time, 
 		items[i] = statement("c"+itoa(i+1), m)
 		offered[items[i].Label] = m
 	}
-	labels, err := d.Judge.Cluster(asking(ctx, "cluster", s.Scope, run, idsOf(found)...), items)
+	asked := asking(ctx, "cluster", s.Scope, run, idsOf(found)...)
+	var labels [][]string
+	unread, err := divided(items, func(part []llm.Statement) error {
+		more, err := d.Judge.Cluster(asked, part)
+		labels = append(labels, more...)
+		return err
+	})
 	if err != nil {
-		return nil, 0, err
+		return out, err
 	}
-	groups, refused := gateClusters(offered, labels)
-	return groups, refused, nil
+	if out.unread = len(unread); out.unread > 0 && out.unread < len(items) { // the halves know nothing of each other
+		rest := slices.DeleteFunc(slices.Clone(items), func(s llm.Statement) bool {
+			return slices.ContainsFunc(unread, func(u llm.Statement) bool { return u.Label == s.Label })
+		})
+		if labels, err = d.Judge.Cluster(asked, rest); err != nil && !errors.Is(err, llm.ErrRefused) {
+			return out, err
+		}
+	}
+	out.groups, out.refused = gateClusters(offered, labels)
+	return out, nil
 }
 
 // synthesizeArgs names a group by its members as they were read, sorted, so

@@ -13,7 +13,8 @@ import (
 )
 
 // Confidence rates how surely a memory was stated in its turn. An answer that
-// does not parse leaves 0.5, unrated, and the event says so.
+// does not parse, or a text that the judge refuses, leaves 0.5, unrated, and the
+// event says so.
 type Confidence struct{ aboutMemory }
 
 // Kind names the job.
@@ -52,8 +53,13 @@ func (w *confidenceWorker) rate(ctx context.Context, job *river.Job[Confidence])
 		return w.complete(ctx, job.JobRow, nothing)
 	}
 	rating, err := w.Judge.Confidence(asking(ctx, "confidence", a.scope(), a.Run, m.ID, t.ID), m.Content.Text, textOf(t))
-	unparsable := errors.Is(err, llm.ErrUnparsable)
-	if err != nil && !unparsable {
+	unrated := ""
+	switch {
+	case errors.Is(err, llm.ErrUnparsable):
+		unrated = "the judge's answer did not parse; left at 0.5"
+	case errors.Is(err, llm.ErrRefused):
+		unrated = "the judge refuses the text; left at 0.5"
+	case err != nil:
 		return err
 	}
 	return w.commit(ctx, job.JobRow, a.key("confidence"), a.Run, func(ctx context.Context, tx store.Tx) error {
@@ -61,19 +67,18 @@ func (w *confidenceWorker) rate(ctx context.Context, job *river.Job[Confidence])
 		if err != nil || !ok {
 			return err
 		}
-		_, err = tx.Apply(ctx, w.batch(a.About), sign([]oxbow.Change{rated(m, rating, unparsable)}, "judge", w.Judge.Name()))
+		_, err = tx.Apply(ctx, w.batch(a.About), sign([]oxbow.Change{rated(m, rating, unrated)}, "judge", w.Judge.Name()))
 		return err
 	})
 }
 
-// rated gives the change that a rating makes.
-func rated(m oxbow.Memory, r llm.Rating, unparsable bool) oxbow.Change {
+// rated gives the change that a rating makes, or that there is none and why.
+func rated(m oxbow.Memory, r llm.Rating, unrated string) oxbow.Change {
 	c := oxbow.Change{Type: oxbow.Rated, Memory: m.ID}
 	value, yes := max(0, min(1, r.Confidence)), true
 	c.Reason = "rated against the turn"
-	if unparsable {
-		value, yes = 0.5, false
-		c.Reason = "the judge's answer did not parse; left at 0.5"
+	if unrated != "" {
+		value, yes, c.Reason = 0.5, false, unrated
 	}
 	c.Set.Rating, c.Set.Rated = &value, &yes
 	return c

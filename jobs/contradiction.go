@@ -65,46 +65,42 @@ func (w *contradictionWorker) judge(ctx context.Context, job *river.Job[Contradi
 	if !ok {
 		return w.complete(ctx, job.JobRow, nothing)
 	}
-	judged, refused, err := w.verdicts(asking(ctx, "contradiction", a.scope(), a.Run), m, a.ContentVersion > 1 || a.Again != "" && a.Trigger == "operator")
+	judged, err := w.verdicts(asking(ctx, "contradiction", a.scope(), a.Run), m, a.ContentVersion > 1 || a.Again != "" && a.Trigger == "operator")
 	if err != nil {
 		return err
 	}
 	return w.commit(ctx, job.JobRow, a.key("contradiction"), a.Run, func(ctx context.Context, tx store.Tx) error {
-		return w.apply(ctx, tx, a, judged, refused)
+		return w.apply(ctx, tx, a, judged)
 	})
 }
 
 // verdicts asks about the candidates, page by page. Judging anew, because the
 // words are others or an operator asks, gives up what was said before about
 // memories that are no candidates now.
-func (d Deps) verdicts(ctx context.Context, m oxbow.Memory, anew bool) (j Judged, refused int, err error) {
+func (d Deps) verdicts(ctx context.Context, m oxbow.Memory, anew bool) (j Judged, err error) {
 	j = Judged{Memory: m.ID, Seen: map[string]int{}}
 	if anew {
 		if err := d.seeBefore(ctx, m, j); err != nil {
-			return j, 0, err
+			return j, err
 		}
 	}
 	for page := range maxPages {
 		found, hits, err := d.candidates(ctx, m, page*candidatePage)
 		if err != nil || hits == 0 {
-			return j, refused, err
+			return j, err
 		}
 		if len(found) == 0 {
 			continue // none of this page can matter; the next one may
 		}
-		more, bad, err := d.relate(ctx, m, found)
-		if err != nil {
-			return j, 0, err
+		before := len(j.Verdicts)
+		if err := d.relate(ctx, m, found, &j); err != nil {
+			return j, err
 		}
-		for _, o := range found {
-			j.Seen[o.ID] = o.ContentVersion
-		}
-		j.Verdicts, refused = append(j.Verdicts, more...), refused+bad
-		if len(more) == 0 {
+		if len(j.Verdicts) == before {
 			break
 		}
 	}
-	return j, refused, nil
+	return j, nil
 }
 
 // seeBefore counts as seen what m was compared with before.
@@ -206,34 +202,51 @@ func matter(m oxbow.Memory, found, replacers []oxbow.Memory) []oxbow.Memory {
 }
 
 // relate judges m against a page of candidates: equal words by code, the rest by
-// the judge.
-func (d Deps) relate(ctx context.Context, m oxbow.Memory, found []oxbow.Memory) (vs []oxbow.Verdict, refused int, err error) {
-	offered := map[string]oxbow.Memory{}
-	var others []llm.Statement
+// the judge. Those that the judge refuses to read keep what was said of them.
+func (d Deps) relate(ctx context.Context, m oxbow.Memory, found []oxbow.Memory, j *Judged) error {
+	var ask []oxbow.Memory
 	for _, o := range found {
 		// A fact is never compressed into a free memory: its address would be empty.
 		if !m.IsFact() && !o.IsFact() && text.Same(m.Content.Text, o.Content.Text) {
 			v := oxbow.NewVerdict(m, o, oxbow.Equal)
 			v.Judge = "code"
-			vs = append(vs, v)
+			j.Verdicts, j.Seen[o.ID] = append(j.Verdicts, v), o.ContentVersion
 			continue
 		}
+		ask = append(ask, o)
+	}
+	if len(ask) == 0 {
+		return nil
+	}
+	unread, err := divided(ask, func(part []oxbow.Memory) error { return d.relateAll(ctx, m, part, j) })
+	for _, o := range unread {
+		delete(j.Seen, o.ID) // judging anew counts it as seen
+	}
+	j.Unread += len(unread)
+	return err
+}
+
+func (d Deps) relateAll(ctx context.Context, m oxbow.Memory, found []oxbow.Memory, j *Judged) error {
+	offered := map[string]oxbow.Memory{}
+	var others []llm.Statement
+	for _, o := range found {
 		label := "c" + itoa(len(others)+1)
 		offered[label] = o
 		others = append(others, statement(label, o))
 	}
-	if len(others) > 0 {
-		rs, err := d.Judge.Relate(llm.WithOwners(ctx, append(idsOf(found), m.ID)...), statement("new", m), others)
-		if err != nil {
-			return nil, 0, err
-		}
-		judged, bad := gateRelations(m, offered, rs)
-		for i := range judged {
-			judged[i].Judge = d.Judge.Name()
-		}
-		vs, refused = append(vs, judged...), bad
+	rs, err := d.Judge.Relate(llm.WithOwners(ctx, append(idsOf(found), m.ID)...), statement("new", m), others)
+	if err != nil {
+		return err
 	}
-	return vs, refused, nil
+	vs, refused := gateRelations(m, offered, rs)
+	for i := range vs {
+		vs[i].Judge = d.Judge.Name()
+	}
+	for _, o := range found {
+		j.Seen[o.ID] = o.ContentVersion
+	}
+	j.Verdicts, j.Refused = append(j.Verdicts, vs...), j.Refused+refused
+	return nil
 }
 
 func statement(label string, m oxbow.Memory) llm.Statement {
@@ -241,7 +254,7 @@ func statement(label string, m oxbow.Memory) llm.Statement {
 }
 
 // apply re-checks the memory, replaces its verdicts and settles.
-func (w *contradictionWorker) apply(ctx context.Context, tx store.Tx, a aboutMemory, judged Judged, refused int) error {
+func (w *contradictionWorker) apply(ctx context.Context, tx store.Tx, a aboutMemory, judged Judged) error {
 	s, err := tx.LockScope(ctx, a.scope(), w.now())
 	if err != nil {
 		return err
@@ -251,7 +264,7 @@ func (w *contradictionWorker) apply(ctx context.Context, tx store.Tx, a aboutMem
 		return err
 	}
 	had, err := tx.Verdicts(ctx, a.Tenant, []string{m.ID})
-	if err != nil || len(had)+len(judged.Verdicts)+refused == 0 {
+	if err != nil || len(had)+len(judged.Verdicts)+judged.Refused+judged.Unread == 0 {
 		return err
 	}
 	if judged, err = w.recheck(ctx, tx, m, judged, had); err != nil {
@@ -275,8 +288,8 @@ func (w *contradictionWorker) apply(ctx context.Context, tx store.Tx, a aboutMem
 	if err := tx.PutVerdicts(ctx, s.Scope, replaceVerdicts(had, judged)); err != nil {
 		return err
 	}
-	if refused > 0 {
-		if err := w.refuse(ctx, tx, b, m, itoa(refused)+" of the judge's verdicts named what was not offered"); err != nil {
+	if why := judged.leftOut(); why != "" {
+		if err := w.refuse(ctx, tx, b, m, why); err != nil {
 			return err
 		}
 	}
@@ -285,6 +298,18 @@ func (w *contradictionWorker) apply(ctx context.Context, tx store.Tx, a aboutMem
 		return err
 	}
 	return w.judgeRaised(ctx, tx, a, done.Events)
+}
+
+// leftOut says what of a judging came to nothing.
+func (j Judged) leftOut() string {
+	var parts []string
+	if j.Refused > 0 {
+		parts = append(parts, itoa(j.Refused)+" of the judge's verdicts named what was not offered")
+	}
+	if j.Unread > 0 {
+		parts = append(parts, "the judge refuses the text; left out of the comparison: "+itoa(j.Unread))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // raised begins the mark of a judging that follows from another one.

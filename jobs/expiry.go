@@ -55,7 +55,8 @@ func (w *expiryWorker) date(ctx context.Context, job *river.Job[Expiry]) error {
 	if errors.Is(err, llm.ErrUnparsable) && job.Attempt < job.MaxAttempts {
 		return err
 	}
-	if err != nil && !errors.Is(err, llm.ErrUnparsable) {
+	notTaken := errors.Is(err, llm.ErrRefused)
+	if err != nil && !errors.Is(err, llm.ErrUnparsable) && !notTaken {
 		return err
 	}
 	t, err := w.turnOf(ctx, m, e)
@@ -63,6 +64,9 @@ func (w *expiryWorker) date(ctx context.Context, job *river.Job[Expiry]) error {
 		return err
 	}
 	expires, review, why := gateExpiry(m, t, e, s, w.ReadDate)
+	if notTaken {
+		why = "the judge refuses the text; nobody looked for a day on which it ends"
+	}
 	if expires.IsZero() && review.IsZero() && why == "" {
 		return w.commit(ctx, job.JobRow, a.key("expiry"), a.Run, nothing)
 	}

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -15,8 +16,8 @@ import (
 
 // Extract reads a scope's waiting turns in the order in which they were said and
 // keeps what is worth keeping. One such job runs in a scope at a time; scopes
-// run beside each other. A turn that the judge cannot read after all attempts is
-// marked failed and does not hold up those behind it.
+// run beside each other. A turn whose text the judge refuses, or that it cannot
+// read after all attempts, is marked failed and does not hold up those behind it.
 type Extract struct {
 	Tenant string `json:"tenant" river:"unique"`
 	Scope  string `json:"scope" river:"unique"`
@@ -85,6 +86,9 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t 
 	a := aboutTurn(t, job.Args.Again)
 	asked := asking(ctx, "extract", t.Scope, a.Run, t.ID)
 	found, err := w.Judge.Extract(asked, textOf(t))
+	if errors.Is(err, llm.ErrRefused) {
+		return w.refused(ctx, job, t, a)
+	}
 	if err != nil {
 		return err
 	}
@@ -118,6 +122,22 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t 
 			return err
 		}
 		return tx.Enqueue(ctx, FollowUps(a, Created(kept, done)))
+	})
+}
+
+// refused marks a turn whose text the judge does not take; those behind it go on.
+func (w *extractWorker) refused(ctx context.Context, job *river.Job[Extract], t oxbow.Turn, a About) error {
+	return w.stepIn(ctx, t.Scope, job.JobRow, "extract:"+t.ID+":"+t.Run, a.Run, func(ctx context.Context, tx store.Tx, _ oxbow.ScopeSettings) error {
+		if fresh, err := tx.Turn(ctx, t.Scope.Tenant, t.ID); err != nil || fresh.State != oxbow.TurnWaiting {
+			return err
+		}
+		run := w.writeRun(a, map[string]int{"refused": 1})
+		run.Note = "the judge refuses the text of the turn"
+		if err := tx.PutRun(ctx, run); err != nil {
+			return err
+		}
+		t.State, t.Reason, t.Judge, t.Run = oxbow.TurnFailed, "the judge refuses its text", w.Judge.Name(), a.Run
+		return tx.FinishTurn(ctx, t)
 	})
 }
 
@@ -221,6 +241,9 @@ func (d Deps) PlanExtract(ctx context.Context, s oxbow.Scope, since time.Time) (
 			}
 			asked := asking(ctx, "extract", s, "", t.ID)
 			found, err := d.Judge.Extract(asked, textOf(t))
+			if errors.Is(err, llm.ErrRefused) {
+				continue // the real run marks such a turn failed
+			}
 			if err != nil {
 				return nil, err
 			}

@@ -82,6 +82,34 @@ func (d Deps) discard(ctx context.Context, row *rivertype.JobRow, a About, cause
 	})
 }
 
+// divided asks about items, in halves when the judge refuses their words, to find
+// the few that it refuses, and gives those. When both halves of a part are
+// refused it is given whole: what is refused is then not among the items. ask
+// keeps what it finds.
+func divided[T any](items []T, ask func([]T) error) (left []T, err error) {
+	err = ask(items)
+	for errors.Is(err, llm.ErrRefused) && len(items) > 1 {
+		first, second := items[:len(items)/2], items[len(items)/2:]
+		one, two := ask(first), ask(second)
+		switch bad, worse := errors.Is(one, llm.ErrRefused), errors.Is(two, llm.ErrRefused); {
+		case one != nil && !bad:
+			return nil, one
+		case two != nil && !worse:
+			return nil, two
+		case bad && worse:
+			return items, nil
+		case bad:
+			items, err = first, one
+		default:
+			items, err = second, two
+		}
+	}
+	if errors.Is(err, llm.ErrRefused) {
+		return items, nil
+	}
+	return nil, err
+}
+
 func itoa(n int) string { return strconv.Itoa(n) }
 
 func isAway(err error) bool {

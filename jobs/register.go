@@ -88,7 +88,7 @@ func (d Deps) PlanPass(ctx context.Context, name string, args PassArgs) (changes
 // planMerges gives the merges that cluster and synthesize would make, and tells
 // whether the brake would stop one of them.
 func (d Deps) planMerges(ctx context.Context, s oxbow.ScopeSettings, args PassArgs) (out []oxbow.Change, braked bool, err error) {
-	groups, _, err := d.groups(ctx, s, args.Now, "")
+	found, err := d.groups(ctx, s, args.Now, "")
 	if err != nil {
 		return nil, false, err
 	}
@@ -96,11 +96,11 @@ func (d Deps) planMerges(ctx context.Context, s oxbow.ScopeSettings, args PassAr
 	if err != nil {
 		return nil, false, err
 	}
-	for _, g := range groups {
+	for _, g := range found.groups {
 		syn := synthesizeArgs(args, g)
 		sources := bySaid(g)
 		text, err := d.Judge.Synthesize(asking(ctx, "synthesize", s.Scope, "", idsOf(sources)...), statements(sources))
-		if errors.Is(err, llm.ErrUnparsable) {
+		if errors.Is(err, llm.ErrUnparsable) || errors.Is(err, llm.ErrRefused) {
 			continue // the real run leaves such a group alone too
 		}
 		if err != nil {
@@ -132,7 +132,7 @@ func (d Deps) PlanContradiction(ctx context.Context, tenant, memory string) ([]o
 	if err != nil {
 		return nil, err
 	}
-	judged, _, err := d.verdicts(asking(ctx, "contradiction", m.Scope, ""), m, true)
+	judged, err := d.verdicts(asking(ctx, "contradiction", m.Scope, ""), m, true)
 	if err != nil {
 		return nil, err
 	}

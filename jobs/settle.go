@@ -20,6 +20,8 @@ type Judged struct {
 	Memory   string
 	Verdicts []oxbow.Verdict
 	Seen     map[string]int // the content version of each memory it was judged against
+	Unread   int            // how many it was not compared with, because the judge refuses their words or its own
+	Refused  int            // what the gate refused
 }
 
 // replaces tells whether a stored verdict gives way.

@@ -73,6 +73,9 @@ func (w *synthesizeWorker) merge(ctx context.Context, job *river.Job[Synthesize]
 	if errors.Is(err, llm.ErrUnparsable) {
 		return w.note(ctx, job, "the judge's answer did not parse; the sources stay")
 	}
+	if errors.Is(err, llm.ErrRefused) {
+		return w.note(ctx, job, "the judge refuses the text of the group; the sources stay")
+	}
 	if err != nil {
 		return err
 	}

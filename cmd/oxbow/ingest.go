@@ -240,7 +240,7 @@ func (p *printer) ingested(s ingestSummary, repeated int) {
 		p.pair("waiting", number(n, "turn is not read yet", "turns are not read yet"))
 	}
 	if n := r.Turns[oxbow.TurnFailed]; n > 0 {
-		p.pair("failed", number(n, "turn that the judge could not read", "turns that the judge could not read")+"; see: oxbow job list --discarded")
+		p.pair("failed", number(n, "turn that the judge could not read", "turns that the judge could not read")+"; see: oxbow turn list --state failed")
 	}
 	p.pair("memories", number(r.Memories, "made", "made"))
 	nothing := 0

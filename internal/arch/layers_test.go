@@ -77,7 +77,7 @@ var testsReach = map[string][]string{
 	"llm/meter": {"engine", "internal/lab", "llm/openai"},
 	"jobs":      {"worker", "engine", "internal/lab"},
 	"schedule":  {"worker", "engine", "internal/lab"},
-	"worker":    {"engine", "internal/lab"},
+	"worker":    {"engine", "internal/lab", "llm/openai", "llm/meter", "internal/history"},
 }
 
 // outside says which packages may import a module from elsewhere, by the

@@ -237,6 +237,8 @@ func (s *Server) judged(ctx context.Context, req Request) Reply {
 	switch {
 	case err == nil:
 		return JSON(answer)
+	case errors.Is(err, llm.ErrRefused):
+		return Status(http.StatusBadRequest, errorJSON("the prompt was filtered", "invalid_request_error"))
 	case errors.Is(err, llm.ErrUnparsable):
 		return Text("I would rather not say.")
 	case isAway:

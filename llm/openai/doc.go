@@ -3,9 +3,10 @@
 // schemas and a great deal of distrust.
 //
 // What it promises is the contract of llm.Judge: an answer that does not hold
-// to its schema, names labels that were not offered, is cut short, refused, or
-// ambiguous comes back as llm.ErrUnparsable and never as half an answer; an
-// endpoint that is down, slow, overloaded or out of quota is an *llm.AwayError;
+// to its schema, names labels that were not offered, is cut short, or
+// ambiguous comes back as llm.ErrUnparsable and never as half an answer; a text
+// that the endpoint does not take, while it takes a harmless one, is
+// llm.ErrRefused; an endpoint that is down, slow, overloaded or out of quota is an *llm.AwayError;
 // everything else is permanent and says what to check. Errors hold neither the
 // key nor a word of a prompt or an answer.
 //

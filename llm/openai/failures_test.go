@@ -21,6 +21,7 @@ const (
 	fine       = "fine"
 	unparsable = "unparsable"
 	away       = "away"
+	refused    = "refused"
 	permanent  = "permanent"
 )
 
@@ -33,6 +34,8 @@ func kindOf(err error) string {
 		return away
 	case errors.Is(err, llm.ErrUnparsable):
 		return unparsable
+	case errors.Is(err, llm.ErrRefused):
+		return refused
 	}
 	return permanent
 }
@@ -73,8 +76,8 @@ func answerFailures() []failure {
 		{"never mends a truncated answer", []llmtest.Reply{llmtest.Truncated(`{"level":"explicit`)}, unparsable, 0, 1, "cut short"},
 		{"does not believe a truncated answer that looks whole", []llmtest.Reply{llmtest.Truncated(`{"level":"explicit"}`)}, unparsable, 0, 1, "cut short"},
 		{"does not believe an answer that ends within an object", twice(llmtest.Text(`{"level":"explicit","x":{"level":"explicit"}`)), unparsable, 0, 2, "cut short"},
-		{"takes a content filter for no answer", []llmtest.Reply{llmtest.Filtered(`{"level":"explicit"}`)}, unparsable, 0, 1, "filter"},
-		{"takes a refusal for no answer", []llmtest.Reply{llmtest.Refusal("I cannot judge " + canary)}, unparsable, 0, 1, "refused"},
+		{"takes a content filter for a refused text", []llmtest.Reply{llmtest.Filtered(`{"level":"explicit"}`)}, refused, 0, 1, "filter"},
+		{"takes a refusal for a refused text", []llmtest.Reply{llmtest.Refusal("I cannot judge " + canary)}, refused, 0, 1, "refused"},
 		{"asks once more when there is no choice", []llmtest.Reply{llmtest.EmptyChoices(), good}, fine, 0, 2, ""},
 		{"gives up when there is no choice again", twice(llmtest.EmptyChoices()), unparsable, 0, 2, "no answer"},
 		{"gives up on empty answers", twice(llmtest.Text("")), unparsable, 0, 2, "empty"},
@@ -85,6 +88,7 @@ func answerFailures() []failure {
 
 func endpointFailures() []failure {
 	one := func(r llmtest.Reply) []llmtest.Reply { return []llmtest.Reply{r} }
+	two := func(r llmtest.Reply) []llmtest.Reply { return []llmtest.Reply{r, r} }
 	object := `{"error":{"message":"` + echo + `","type":"invalid_request_error","code":"model_not_found"}}`
 	flat := `{"object":"error","message":"` + echo + `","type":"BadRequestError","code":400}`
 	text := `{"error":"` + echo + `"}`
@@ -108,14 +112,22 @@ func endpointFailures() []failure {
 		{"waits when an error inside a 200 names nothing", one(llmtest.ErrorIn200(echo, nil)), away, 0, 1, "502"},
 		{"stops when an error inside a 200 names 401", one(llmtest.ErrorIn200(echo, 401)), permanent, 0, 1, "check the key"},
 		{"waits when the connection breaks off in the body", one(llmtest.HungUp(good)), away, 0, 1, "broke off"},
-		{"stops on 400 and says what to check", one(llmtest.Status(400, object)), permanent, 0, 1, "model_not_found: check the name"},
-		{"stops on a flat 400", one(llmtest.Status(400, flat)), permanent, 0, 1, "400: check the name"},
-		{"stops on a 400 whose error is a text", one(llmtest.Status(400, text)), permanent, 0, 1, "400: check the name"},
-		{"stops on a 400 in HTML", one(llmtest.Status(400, html)), permanent, 0, 1, "400: check the name"},
+		{"stops on 400 and says what to check", two(llmtest.Status(400, object)), permanent, 0, 2, "model_not_found: check the name"},
+		{"stops on a flat 400", two(llmtest.Status(400, flat)), permanent, 0, 2, "400: check the name"},
+		{"stops on a 400 whose error is a text", two(llmtest.Status(400, text)), permanent, 0, 2, "400: check the name"},
+		{"stops on a 400 in HTML", two(llmtest.Status(400, html)), permanent, 0, 2, "400: check the name"},
+		{"finds a text refused by a 400 that a harmless one does not get", one(llmtest.Status(400, object)), refused, 0, 2, "takes other texts"},
+		{"finds a text refused by a 422", one(llmtest.Status(422, flat)), refused, 0, 2, "takes other texts"},
+		{"finds a text refused by a 413", one(llmtest.Status(413, "")), refused, 0, 2, "takes other texts"},
+		{"finds a text refused inside a 200", one(llmtest.ErrorIn200(echo, 400)), refused, 0, 2, "takes other texts"},
+		{"finds a text refused though the harmless one gets prose", []llmtest.Reply{llmtest.Status(400, text), rubbish}, refused, 0, 2, "takes other texts"},
+		{"waits when the endpoint goes away before it is known whether it means the text", []llmtest.Reply{llmtest.Status(400, text), llmtest.Status(503, "", "Retry-After", "9")},
+			away, 9 * time.Second, 2, "503"},
+		{"stops when the harmless text gets another no", []llmtest.Reply{llmtest.Status(400, object), llmtest.Status(401, object)}, permanent, 0, 2, "400"},
 		{"stops on 401 and says what to check", one(llmtest.Status(401, object)), permanent, 0, 1, "check the key"},
 		{"stops on 403 and says what to check", one(llmtest.Status(403, object)), permanent, 0, 1, "the key may use the model small"},
 		{"stops on 404 and says what to check", one(llmtest.Status(404, html)), permanent, 0, 1, "check the base URL"},
-		{"stops on 413 and says what to check", one(llmtest.Status(413, "")), permanent, 0, 1, "context"},
+		{"stops on 413 and says what to check", two(llmtest.Status(413, "")), permanent, 0, 2, "context"},
 		{"stops on a page in the place of an answer", one(llmtest.Status(200, html)), permanent, 0, 1, "check the base URL"},
 		{"stops on an empty response", one(llmtest.Status(204, "")), permanent, 0, 1, "check the base URL"},
 	}

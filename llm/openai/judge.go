@@ -10,6 +10,7 @@ import (
 
 	chat "github.com/sashabaranov/go-openai"
 
+	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/llm"
 )
 
@@ -113,6 +114,7 @@ func (j *Judge) accept(q question, text string) error {
 // the form. It gives the rung that was answered on. Every round goes a step down
 // or leaves the temperature out, so that it ends.
 func (j *Judge) descend(ctx context.Context, q question, complaint string) (rung, error) {
+	began := j.ladder.of(q.model).rung
 	for {
 		now := j.ladder.of(q.model)
 		no, err := j.send(ctx, q, now, complaint)
@@ -123,10 +125,35 @@ func (j *Judge) descend(ctx context.Context, q question, complaint string) (rung
 			j.ladder.withoutTemperature(q.model)
 		case no.refusesForm() && now.rung < plain:
 			j.ladder.refused(q.model, now.rung)
+		case no.maybeText():
+			err = j.blame(ctx, q, now, err)
+			if errors.Is(err, llm.ErrRefused) {
+				j.ladder.forget(q.model, began)
+			}
+			return now.rung, err
 		default:
 			return now.rung, err
 		}
 	}
+}
+
+// blame finds out what a no that may be about the text is about, by the same
+// question with a harmless text: when that is taken, it is about the text. Else
+// the configuration is at fault, and the first error stands.
+func (j *Judge) blame(ctx context.Context, q question, on footing, err error) error {
+	if llm.CallerOf(ctx).Job == llm.PurposePing {
+		return err // it was harmless already
+	}
+	probe := q
+	probe.data = confidenceData{Memory: pingMemory, Turn: j.turn(pingQuestion)}
+	probe.read = func([]byte) error { return nil }
+	switch no, failed := j.send(ctx, probe, on, ""); {
+	case isAway(failed) || ctx.Err() != nil:
+		return failed
+	case no != nil || failed != nil && !usable(failed):
+		return err
+	}
+	return refusal(j.cfg.BaseURL, q.model)
 }
 
 // send makes one request, when gate and meter let it, and reads its answer.
@@ -210,9 +237,9 @@ func answerText(resp chat.ChatCompletionResponse) (string, error) {
 	case c.FinishReason == chat.FinishReasonLength:
 		return "", fmt.Errorf("%w: the answer is cut short; allow more output tokens", llm.ErrUnparsable)
 	case c.FinishReason == chat.FinishReasonContentFilter:
-		return "", fmt.Errorf("%w: the endpoint's content filter stopped the answer", llm.ErrUnparsable)
+		return "", oxbow.WrapError(oxbow.CodeInvalid, llm.ErrRefused, "the endpoint's content filter stopped the answer")
 	case c.Message.Refusal != "":
-		return "", fmt.Errorf("%w: the model refused to answer", llm.ErrUnparsable)
+		return "", oxbow.WrapError(oxbow.CodeInvalid, llm.ErrRefused, "the model refused to answer")
 	}
 	text := c.Message.Content
 	for _, part := range c.Message.MultiContent {

@@ -50,6 +50,16 @@ func (l *ladder) refused(model string, at rung) {
 	l.get(model).down(at)
 }
 
+// forget puts a model back on a rung from which a text drove it that turned out
+// to be refused on every one: what spoke of the form was the text.
+func (l *ladder) forget(model string, back rung) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if f := l.get(model); f.rung > back {
+		f.rung, f.failures = back, 0
+	}
+}
+
 // failed notes an answer off its form.
 func (l *ladder) failed(model string, at rung) {
 	l.mu.Lock()

@@ -56,7 +56,18 @@ func TestLadderByRefusal(t *testing.T) {
 		if _, err := j.Confidence(t.Context(), "x", aTurn); kindOf(err) != permanent {
 			t.Fatalf("got %v", err)
 		}
-		wantFormats(t, s, a, b, c, d)
+		wantFormats(t, s, a, b, c, d, d) // the last one with a harmless text
+	})
+	t.Run("forgets the way down that a refused text made it go", func(t *testing.T) {
+		t.Parallel()
+		s, j := setup(t)
+		no := llmtest.Status(400, `{"error":"cannot read: my schema is ruined"}`) // as if it repeated the prompt
+		s.Queue(no, no, no, no)
+		if _, err := j.Confidence(t.Context(), "x", aTurn); kindOf(err) != refused {
+			t.Fatalf("got %v", err)
+		}
+		rate(t, j)
+		wantFormats(t, s, a, b, c, d, d, a)
 	})
 	t.Run("goes down on 422 and on an error inside a 200 too", func(t *testing.T) {
 		t.Parallel()
@@ -142,7 +153,7 @@ func TestLadderByAnswers(t *testing.T) {
 			}
 		}
 		rate(t, j)
-		wantFormats(t, s, a, a, a, a, a, a, a, a)
+		wantFormats(t, s, a, a, a, a, a, a, a, a, a) // and one harmless question after the 400
 	})
 }
 
@@ -172,7 +183,7 @@ func TestTemperature(t *testing.T) {
 		t.Parallel()
 		s, j := setup(t)
 		no := llmtest.Status(400, `{"error":"temperature"}`)
-		s.Queue(no, no)
+		s.Queue(no, no, no)
 		if _, err := j.Confidence(t.Context(), "x", aTurn); kindOf(err) != permanent {
 			t.Fatalf("got %v", err)
 		}

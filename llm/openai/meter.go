@@ -55,6 +55,8 @@ func spentOn(c llm.Call, x *exchange, u chat.Usage, answered int, sendErr, err e
 	case isAway(err):
 		s.Outcome = llm.OutcomeAway
 		return s
+	case errors.Is(err, llm.ErrRefused): // in an answer that is paid for
+		s.Outcome = llm.OutcomeRefused
 	case err != nil && !usable(err):
 		s.Outcome = llm.OutcomeRefused
 		return s

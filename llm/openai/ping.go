@@ -31,6 +31,8 @@ func (r rung) String() string {
 // pingQuestion is a question that every model which can judge answers at once.
 var pingQuestion = llm.TurnText{User: "I like tea.", Assistant: "Noted."}
 
+const pingMemory = "The user likes tea."
+
 // Ping asks each model of the configuration a small question and says on which
 // rung of the ladder it answers. It goes down as questions of the lifecycle
 // would, and what it finds is remembered. Errors are those of the contract.
@@ -50,7 +52,7 @@ func (j *Judge) Ping(ctx context.Context) ([]Pong, error) {
 }
 
 func (j *Judge) pingModel(ctx context.Context, model string) (Pong, error) {
-	data := confidenceData{Memory: "The user likes tea.", Turn: j.turn(pingQuestion)}
+	data := confidenceData{Memory: pingMemory, Turn: j.turn(pingQuestion)}
 	q := j.judging(confidence, data, func(raw []byte) error {
 		_, err := readRating(raw)
 		return err
