@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"runtime/pprof"
 	"strings"
 	"time"
 )
@@ -54,6 +55,7 @@ func run(ctx context.Context) error {
 	quick := flag.Bool("quick", false, "50,000 memories, for trying")
 	only := flag.String("only", "", "run the measurements whose name matches")
 	dbs := flag.String("db", "both", "sqlite, postgres or both")
+	profile := flag.String("profile", "", "write a CPU profile of the run to this file")
 	child := flag.String("resident", "", "used by itself: work on a database and print the peak of resident memory")
 	flag.Parse()
 	if *child != "" {
@@ -66,6 +68,13 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read -only: %w", err)
 	}
+	if *profile != "" {
+		stop, err := profiled(*profile)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
 	dir, err := os.MkdirTemp("", "oxbow-bench-")
 	if err != nil {
 		return fmt.Errorf("make a folder: %w", err)
@@ -74,6 +83,21 @@ func run(ctx context.Context) error {
 	results, err := measure(ctx, config{rows: *rows, only: expr, db: *dbs, dir: dir})
 	fmt.Print(table(results))
 	return err
+}
+
+// profiled writes a CPU profile to a file until it is stopped.
+func profiled(path string) (stop func(), err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("make the profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("profile: %w", err), f.Close())
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = f.Close()
+	}, nil
 }
 
 func measure(ctx context.Context, cfg config) (all []result, err error) {

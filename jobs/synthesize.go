@@ -202,7 +202,10 @@ func (d Deps) leafImportance(ctx context.Context, sources []oxbow.Memory) (float
 }
 
 func (w *synthesizeWorker) apply(ctx context.Context, tx store.Tx, args Synthesize, sources []oxbow.Memory, merged oxbow.Memory) error {
-	s, err := tx.LockScope(ctx, args.scope(), w.now())
+	if _, err := tx.LockScope(ctx, args.scope(), w.now()); err != nil {
+		return err
+	}
+	s, err := tx.Scope(ctx, args.scope()) // the brake needs the count as it is now
 	if err != nil {
 		return err
 	}

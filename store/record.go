@@ -6,18 +6,12 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// AddCounts adds counts to those stored as JSON, "" for none.
-func AddCounts(stored string, more map[string]int) (map[string]int, error) {
-	sum := map[string]int{}
-	if stored != "" {
-		if err := json.Unmarshal([]byte(stored), &sum); err != nil {
-			return nil, oxbow.WrapError(oxbow.CodeInternal, err, "read the run's counts")
-		}
+// CountsJSON gives a run's counts as they are stored.
+func CountsJSON(counts map[string]int) string {
+	if len(counts) == 0 {
+		return "{}"
 	}
-	for k, n := range more {
-		sum[k] += n
-	}
-	return sum, nil
+	return JSON(counts)
 }
 
 // Changed gives how many memories left the active ones, of a run's counts: what

@@ -30,7 +30,8 @@ type Store interface {
 
 	// InTx runs fn in one transaction and commits when fn gives nil. fn may be
 	// run again when the database asks for it, so it must have no effect
-	// outside of tx, and inside it only tx may be used. The context that fn
+	// outside of tx, and inside it only tx may be used. A write may wait for the
+	// next read or the commit, so its error may come from there. The context that fn
 	// gets must be used for tx. Errors of fn come back as they are.
 	InTx(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 
@@ -252,7 +253,8 @@ type PassReader interface {
 // MemoryWriter changes memories.
 type MemoryWriter interface {
 	// LockScope makes this the only transaction that settles, extracts or
-	// ingests in a scope until it ends. Creates the scope when it is new.
+	// ingests in a scope until it ends. Creates the scope when it is new. The
+	// count of memories that it gives may be an earlier one; Scope gives today's.
 	LockScope(ctx context.Context, s oxbow.Scope, now time.Time) (oxbow.ScopeSettings, error)
 	// Apply is the one way to change memories: it locks the rows in the order
 	// of their ids, applies each change to what the one before it left, and

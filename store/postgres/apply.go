@@ -20,15 +20,35 @@ func (t *tx) LockScope(ctx context.Context, s oxbow.Scope, now time.Time) (oxbow
 	if err := s.Validate(); err != nil {
 		return oxbow.ScopeSettings{}, err
 	}
+	if found, ok := t.lockKnown(s); ok {
+		return found, nil
+	}
 	found, locked, err := t.lockScope(ctx, s)
 	if !locked && err == nil {
-		_, err = t.q.Exec(ctx, insertScope, s.Tenant, s.Name, store.JSON(oxbow.DefaultPolicy()), ts(now))
-		if err != nil {
-			return oxbow.ScopeSettings{}, translate(err, "make the scope")
-		}
+		t.hold(s, held{changed: true})
+		t.write("make the scope", insertScope, s.Tenant, s.Name, store.JSON(oxbow.DefaultPolicy()), ts(now))
 		found, _, err = t.lockScope(ctx, s)
 	}
 	return found, err
+}
+
+const lockAsKnown = `SELECT 1 FROM scopes WHERE seq = $1 AND version = $2 FOR NO KEY UPDATE`
+
+// lockKnown locks a scope as this process has read it before, which costs no
+// answer of its own: the server breaks the transaction off when the settings are
+// others by now.
+func (t *tx) lockKnown(s oxbow.Scope) (oxbow.ScopeSettings, bool) {
+	h := t.scopes[s]
+	if h.settings != nil {
+		return *h.settings, true
+	}
+	k, ok := t.known.get(s)
+	if !ok || !t.assume || h.changed || k.settings == nil {
+		return oxbow.ScopeSettings{}, false
+	}
+	t.pipe.waiting.must("lock the scope", 1, errMissed, lockAsKnown, k.seq, k.settings.Version)
+	t.hold(s, held{seq: k.seq, settings: k.settings})
+	return *k.settings, true
 }
 
 const lockScope = `SELECT seq FROM scopes WHERE tenant = $1 AND name = $2 FOR NO KEY UPDATE`
@@ -47,7 +67,11 @@ func (t *tx) lockScope(ctx context.Context, s oxbow.Scope) (oxbow.ScopeSettings,
 	}, scopeByName, s.Tenant, s.Name)
 	err := t.send(ctx, b, "lock the scope")
 	if err == nil && seq != 0 {
-		t.hold(s, held{seq: seq, policy: &found.Policy})
+		changed := t.scopes[s].changed
+		t.hold(s, held{seq: seq, settings: &found, changed: changed})
+		if !changed {
+			t.known.put(s, known{seq, &found})
+		}
 	}
 	return found, seq != 0, err
 }
@@ -92,9 +116,7 @@ func (t *tx) Apply(ctx context.Context, b store.Batch, changes []oxbow.Change) (
 	} {
 		write(writes, seq, plan)
 	}
-	if err := t.send(ctx, writes, "apply the changes"); err != nil {
-		return store.Applied{}, err
-	}
+	t.later(writes)
 	return plan.Applied, nil
 }
 
@@ -335,7 +357,8 @@ func (t *tx) PutVerdicts(ctx context.Context, s oxbow.Scope, vs []oxbow.Verdict)
 	for _, v := range vs {
 		b.exec("store a verdict", putVerdict, v.Older, v.Newer, seq, v.Relation, v.Judge, v.Run, ts(v.At))
 	}
-	return t.send(ctx, b, "store verdicts")
+	t.later(b)
+	return nil
 }
 
 const dropVerdicts = `DELETE FROM verdicts WHERE scope = $1 AND (older = $2 OR newer = $2)`
@@ -346,8 +369,8 @@ func (t *tx) DropVerdicts(ctx context.Context, s oxbow.Scope, memory string) err
 	if err != nil {
 		return err
 	}
-	_, err = t.q.Exec(ctx, dropVerdicts, seq, memory)
-	return translate(err, "drop verdicts")
+	t.write("drop verdicts", dropVerdicts, seq, memory)
+	return nil
 }
 
 // Use implements store.MemoryWriter.
@@ -399,8 +422,8 @@ func (t *tx) writeUse(ctx context.Context, ms []oxbow.Memory, doing string) erro
 		refs, fades = append(refs, &ref), append(fades, orNull(m.FadesAt))
 		halfLives, rankKeys = append(halfLives, m.HalfLife), append(rankKeys, m.RankKey)
 	}
-	_, err := t.q.Exec(ctx, updateUse, ids, counts, lastUsed, refs, halfLives, fades, rankKeys)
-	return translate(err, doing)
+	t.write(doing, updateUse, ids, counts, lastUsed, refs, halfLives, fades, rankKeys)
+	return nil
 }
 
 // Rederive implements store.MemoryWriter.
@@ -445,5 +468,6 @@ func (t *tx) Erase(ctx context.Context, s oxbow.Scope, ids []string) error {
 		b.exec("erase the content", deleteContents, m.ID, seq)
 		b.exec("erase kept answers", eraseLLMAnswers, m.ID, s.Tenant)
 	}
-	return t.send(ctx, b, "erase")
+	t.later(b)
+	return nil
 }

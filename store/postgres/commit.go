@@ -2,12 +2,9 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow"
 )
@@ -23,11 +20,19 @@ const maxPause = 20 * time.Millisecond
 // errStopped answers transactions that come after Close.
 var errStopped = oxbow.Errorf(oxbow.CodeUnavailable, "the database is closed")
 
-// submit runs a transaction, and again when the server asks for it.
+// submit runs a transaction, and again when the server asks for it. The first
+// time it assumes what mostly holds (tx.assume); when that was wrong, it is run
+// again at once and asks.
 func (s *Store) submit(ctx context.Context, fn func(context.Context, *tx) error) error {
 	var err error
+	assume := true
 	for range maxAttempts {
-		if err = s.transact(ctx, fn); !repeatable(err) {
+		var missed bool
+		if missed, err = s.transact(ctx, assume, fn); missed {
+			assume = false
+			continue
+		}
+		if !repeatable(err) {
 			return err
 		}
 		if e := pause(ctx); e != nil {
@@ -48,31 +53,31 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// transact commits what fn does; fn's own error comes back as it is.
-func (s *Store) transact(ctx context.Context, fn func(context.Context, *tx) error) error {
-	pg, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+// transact commits what fn does; fn's own error comes back as it is. It tells
+// whether an assumption was missed.
+func (s *Store) transact(ctx context.Context, assume bool, fn func(context.Context, *tx) error) (missed bool, err error) {
+	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return translate(err, "begin a transaction")
+		return false, translate(err, "begin a transaction")
 	}
-	if err := s.guarded(ctx, pg, fn); err != nil {
-		// A rollback that fails closes the connection, which rolls back too.
-		_ = pg.Rollback(context.WithoutCancel(ctx))
-		return err
+	defer conn.Release()
+	p := &pipe{conn: conn.Conn()}
+	if err = s.guarded(ctx, &tx{reader: reader{q: p, known: s.known}, s: s, pipe: p, assume: assume}, fn); err == nil {
+		err = p.commit(ctx)
 	}
-	err = pg.Commit(ctx)
-	if errors.Is(err, pgx.ErrTxCommitRollback) {
-		return oxbow.Errorf(oxbow.CodeInternal, "commit: a statement had failed before, so nothing was written")
+	if err != nil {
+		p.rollback(context.WithoutCancel(ctx))
 	}
-	return translate(err, "commit")
+	return p.missed, err
 }
 
 // guarded turns a panic of the caller's function into its error, as the other
 // database does, and so never leaves a transaction open.
-func (s *Store) guarded(ctx context.Context, pg pgx.Tx, fn func(context.Context, *tx) error) (err error) {
+func (s *Store) guarded(ctx context.Context, t *tx, fn func(context.Context, *tx) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a transaction: %v", p)
 		}
 	}()
-	return fn(ctx, &tx{reader: reader{q: pg}, s: s, pg: pg})
+	return fn(ctx, t)
 }

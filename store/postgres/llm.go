@@ -74,8 +74,8 @@ const settleTokens = `
 
 // SettleTokens implements store.LLMWriter.
 func (t *tx) SettleTokens(ctx context.Context, tenant, day string, n int64) error {
-	_, err := t.q.Exec(ctx, settleTokens, tenant, day, n)
-	return translate(err, "settle the budget")
+	t.write("settle the budget", settleTokens, tenant, day, n)
+	return nil
 }
 
 const putLLMCall = `
@@ -84,9 +84,9 @@ const putLLMCall = `
 
 // PutLLMCall implements store.LLMWriter.
 func (t *tx) PutLLMCall(ctx context.Context, c store.LLMCall) error {
-	_, err := t.q.Exec(ctx, putLLMCall, c.ID, c.Scope.Tenant, c.Scope.Name, c.Run, c.Job, c.Purpose, c.Model, c.Outcome,
+	t.write("keep the call", putLLMCall, c.ID, c.Scope.Tenant, c.Scope.Name, c.Run, c.Job, c.Purpose, c.Model, c.Outcome,
 		c.In, c.Out, c.Cached, c.Estimated, c.Cost, c.Latency.Milliseconds(), ts(c.At))
-	return translate(err, "keep the call")
+	return nil
 }
 
 const (
@@ -106,9 +106,7 @@ const (
 // PutLLMAnswer implements store.LLMWriter. The lock on the words keeps an
 // erasure waiting until the answer is there for it to be taken away too.
 func (t *tx) PutLLMAnswer(ctx context.Context, a store.LLMAnswer, now time.Time) error {
-	if _, err := t.q.Exec(ctx, dropLLMAnswers, ts(now)); err != nil {
-		return translate(err, "drop old answers")
-	}
+	t.write("drop old answers", dropLLMAnswers, ts(now))
 	owners := store.Sorted(a.Owners)
 	found, err := collect(ctx, t.q, "look for the owners of an answer", scanString, ownersThere, owners, a.Scope.Tenant)
 	if err != nil || len(found) == 0 || len(store.Sorted(found)) < len(owners) {
@@ -117,7 +115,8 @@ func (t *tx) PutLLMAnswer(ctx context.Context, a store.LLMAnswer, now time.Time)
 	b := &batch{}
 	b.exec("keep the answer", putLLMAnswer, a.Scope.Tenant, a.Key, string(a.Answer), ts(a.At), ts(a.ExpiresAt))
 	b.exec("keep the answer", putLLMOwners, owners, a.Scope.Tenant, a.Key)
-	return t.send(ctx, b, "keep the answer")
+	t.later(b)
+	return nil
 }
 
 const eraseLLMAnswers = `

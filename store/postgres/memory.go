@@ -78,10 +78,16 @@ func texts[T ~string](vs []T) []string {
 
 // scopeSeq gives the integer that stands for a scope, 0 when there is none.
 func (r reader) scopeSeq(ctx context.Context, s oxbow.Scope) (int64, error) {
+	if k, ok := r.known.get(s); ok {
+		return k.seq, nil
+	}
 	var seq int64
 	err := r.q.QueryRow(ctx, `SELECT seq FROM scopes WHERE tenant = $1 AND name = $2`, s.Tenant, s.Name).Scan(&seq)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return 0, translate(err, "look up the scope")
+	}
+	if _, inTx := r.q.(*pipe); seq != 0 && !inTx { // what a transaction sees may never be committed
+		r.known.put(s, known{seq: seq})
 	}
 	return seq, nil
 }

@@ -6,9 +6,9 @@
 // reading on. Everything, River's tables too, stands in the schema oxbow, which
 // every connection has as its search_path. Transactions are READ COMMITTED and
 // take locks in one order, the scope first and then memories by id; those that
-// meet all the same are run again (commit.go). And the statements of one call
-// go to the server together, in a batch, because a round trip costs more than
-// most of them (batch.go).
+// meet all the same are run again (commit.go). And statements
+// go to the server together, with the next one whose answer is needed or with
+// the commit, because a round trip costs more than most of them (pipe.go).
 //
 // Limit: the search_path is set when a connection starts and statements are
 // prepared on it, so a pooler between the two must work by session.
@@ -67,6 +67,7 @@ type Store struct {
 	pool   *pgxpool.Pool
 	schema string
 	river  *river.Client[pgx.Tx] // inserts only
+	known  *scopes
 }
 
 var _ store.Store = (*Store)(nil)
@@ -104,7 +105,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		pool.Close()
 		return nil, unreachable(ctx, conf.ConnConfig, err)
 	}
-	s := &Store{reader: reader{q: pool}, pool: pool, schema: cfg.Schema}
+	known := &scopes{}
+	s := &Store{reader: reader{q: pool, known: known}, pool: pool, schema: cfg.Schema, known: known}
 	// River tells workers of an insert at most once per FetchCooldown; a job
 	// that falls into the gap waits for the next poll. Shorter is dearer here: a
 	// transaction that notifies holds a lock of the whole server until its
@@ -169,15 +171,20 @@ func (s *Store) NewClient(cfg *river.Config) (store.Client, error) {
 // tx is one open transaction.
 type tx struct {
 	reader
-	s      *Store
-	pg     pgx.Tx
-	scopes map[oxbow.Scope]held
+	s       *Store
+	pipe    *pipe
+	assume  bool // take what mostly holds for granted, and have the server refuse when it does not
+	scopes  map[oxbow.Scope]held
+	claimed map[string]bool // keys that were taken for new
 }
 
 var _ store.Tx = (*tx)(nil)
 
 // reader answers from the pool or from inside a transaction.
-type reader struct{ q querier }
+type reader struct {
+	q     querier
+	known *scopes
+}
 
 // ts gives a time as it is stored: whole milliseconds, because SQLite keeps no
 // more and both must answer alike.

@@ -11,49 +11,43 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-const runCounts = `SELECT counts FROM runs WHERE id = $1 FOR NO KEY UPDATE`
-
+// putRun adds up the counts in the statement itself, which holds the row.
 const putRun = `
 	INSERT INTO runs (id, scope, name, trigger, status, about, started_at, finished_at, counts, changed, cursor, note)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-	ON CONFLICT (id) DO NOTHING`
+	ON CONFLICT (id) DO UPDATE SET status = excluded.status, finished_at = excluded.finished_at, cursor = excluded.cursor,
+		note = excluded.note, changed = runs.changed + excluded.changed, counts = (
+			SELECT coalesce(json_object_agg(key, n ORDER BY key), '{}')::text FROM (
+				SELECT key, sum(value::bigint) AS n FROM (
+					SELECT key, value FROM json_each_text(runs.counts::json)
+					UNION ALL SELECT key, value FROM json_each_text(excluded.counts::json)) both_counts
+				GROUP BY key) sums)`
 
-const changeRun = `
-	UPDATE runs SET status = $2, finished_at = $3, counts = $4, changed = $5, cursor = $6, note = $7 WHERE id = $1`
-
-// PutRun implements store.RunWriter. Most runs are new. The counts of one that is
-// there are added to, so its row is locked before they are read.
+// PutRun implements store.RunWriter.
 func (t *tx) PutRun(ctx context.Context, run oxbow.Run) error {
 	seq, err := t.knownScope(ctx, run.Scope)
 	if err != nil {
 		return err
 	}
-	counts, err := store.AddCounts("", run.Counts)
-	if err != nil {
-		return err
-	}
-	tag, err := t.q.Exec(ctx, putRun, run.ID, seq, run.Name, run.Trigger, run.Status, ts(run.About), ts(run.StartedAt),
-		orNull(run.FinishedAt), store.JSON(counts), store.Changed(counts), run.Cursor, run.Note)
-	if err != nil || tag.RowsAffected() == 1 {
-		return translate(err, "store the run")
-	}
-	var stored string
-	if err := t.q.QueryRow(ctx, runCounts, run.ID).Scan(&stored); err != nil {
-		return translate(err, "read the run")
-	}
-	if counts, err = store.AddCounts(stored, run.Counts); err != nil {
-		return err
-	}
-	_, err = t.q.Exec(ctx, changeRun, run.ID, run.Status, orNull(run.FinishedAt), store.JSON(counts), store.Changed(counts),
-		run.Cursor, run.Note)
-	return translate(err, "store the run")
+	t.write("store the run", putRun, run.ID, seq, run.Name, run.Trigger, run.Status, ts(run.About), ts(run.StartedAt),
+		orNull(run.FinishedAt), store.CountsJSON(run.Counts), store.Changed(run.Counts), run.Cursor, run.Note)
+	return nil
 }
 
 const claim = `INSERT INTO ledger (key, run, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
 
 // Claim implements store.RunWriter. Of two transactions that claim the same key
-// the second waits for the first to end.
+// the second waits for the first to end. That the key is new is assumed at first:
+// a job is seldom worked twice.
 func (t *tx) Claim(ctx context.Context, key, run string, now time.Time) (bool, error) {
+	if t.assume && !t.claimed[key] {
+		if t.claimed == nil {
+			t.claimed = map[string]bool{}
+		}
+		t.claimed[key] = true
+		t.pipe.waiting.must("claim the effect", 1, errMissed, claim+" RETURNING 1", key, run, ts(now))
+		return true, nil
+	}
 	tag, err := t.q.Exec(ctx, claim, key, run, ts(now))
 	return tag.RowsAffected() == 1, translate(err, "claim the effect")
 }
@@ -62,8 +56,8 @@ const unclaim = `DELETE FROM ledger WHERE key >= $1 AND key < $2`
 
 // Unclaim implements store.RunWriter.
 func (t *tx) Unclaim(ctx context.Context, prefix string) error {
-	_, err := t.q.Exec(ctx, unclaim, prefix, prefix+"\U0010ffff")
-	return translate(err, "take back the claim")
+	t.write("take back the claim", unclaim, prefix, prefix+"\U0010ffff")
+	return nil
 }
 
 const (
@@ -76,14 +70,14 @@ const (
 
 // PutDiscarded implements store.RunWriter.
 func (t *tx) PutDiscarded(ctx context.Context, d store.Discarded) error {
-	_, err := t.q.Exec(ctx, putDiscarded, d.ID, d.Tenant, d.Scope, d.Kind, string(d.Args), d.Error, ts(d.At))
-	return translate(err, "keep the discarded job")
+	t.write("keep the discarded job", putDiscarded, d.ID, d.Tenant, d.Scope, d.Kind, string(d.Args), d.Error, ts(d.At))
+	return nil
 }
 
 // DropDiscarded implements store.RunWriter.
 func (t *tx) DropDiscarded(ctx context.Context, tenant, id string) error {
-	_, err := t.q.Exec(ctx, dropDiscarded, tenant, id)
-	return translate(err, "drop the discarded job")
+	t.write("drop the discarded job", dropDiscarded, tenant, id)
+	return nil
 }
 
 // ListDiscarded implements store.WorkReader.

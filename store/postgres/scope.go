@@ -41,10 +41,11 @@ func noScope(s oxbow.Scope) error {
 	return oxbow.Errorf(oxbow.CodeNotFound, "there is no scope %s; oxbow scope list shows those there are", s.Name)
 }
 
-// held is what a transaction knows of a scope that it has locked.
+// held is what a transaction knows of a scope.
 type held struct {
-	seq    int64
-	policy *oxbow.Policy // nil until LockScope has read it
+	seq      int64
+	settings *oxbow.ScopeSettings // nil until LockScope
+	changed  bool                 // by this transaction, so that nobody else may learn of it
 }
 
 // scopeSeq gives what the reader's scopeSeq gives, and asks once: the number of
@@ -55,7 +56,9 @@ func (t *tx) scopeSeq(ctx context.Context, s oxbow.Scope) (int64, error) {
 	}
 	seq, err := t.reader.scopeSeq(ctx, s)
 	if err == nil && seq != 0 {
-		t.hold(s, held{seq: seq, policy: t.scopes[s].policy})
+		h := t.scopes[s]
+		h.seq = seq
+		t.hold(s, h)
 	}
 	return seq, err
 }
@@ -70,7 +73,7 @@ func (t *tx) hold(s oxbow.Scope, h held) {
 // policyOf locks a scope, unless this transaction has done so, and gives the
 // policy that a batch works by. Nobody else can change it meanwhile.
 func (t *tx) policyOf(ctx context.Context, b store.Batch) (oxbow.Policy, error) {
-	if t.scopes[b.Scope].policy == nil {
+	if t.scopes[b.Scope].settings == nil {
 		if _, err := t.LockScope(ctx, b.Scope, b.RecordedAt); err != nil {
 			return oxbow.Policy{}, err
 		}
@@ -78,7 +81,7 @@ func (t *tx) policyOf(ctx context.Context, b store.Batch) (oxbow.Policy, error) 
 	if b.Policy != nil {
 		return *b.Policy, nil
 	}
-	return *t.scopes[b.Scope].policy, nil
+	return t.scopes[b.Scope].settings.Policy, nil
 }
 
 // knownScope is scopeSeq for what can only be stored in a scope that is there.
@@ -101,7 +104,7 @@ const putScope = `UPDATE scopes SET zone = $1, policy = $2, version = $3, update
 
 // PutScope implements store.ScopeWriter.
 func (t *tx) PutScope(ctx context.Context, s oxbow.ScopeSettings) error {
-	delete(t.scopes, s.Scope)
+	t.hold(s.Scope, held{seq: t.scopes[s.Scope].seq, changed: true})
 	tag, err := t.q.Exec(ctx, putScope, s.Zone, store.JSON(s.Policy), s.Version, ts(s.UpdatedAt), s.Tenant, s.Name, s.Version-1)
 	if err != nil {
 		return translate(err, "set the scope")
@@ -149,6 +152,6 @@ func (t *tx) PutSchedule(ctx context.Context, d store.Schedule) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.q.Exec(ctx, putSchedule, seq, d.Name, d.Spec, ts(d.NextAt), orNull(d.LastAt), d.CatchUp, d.Paused)
-	return translate(err, "set the schedule")
+	t.write("set the schedule", putSchedule, seq, d.Name, d.Spec, ts(d.NextAt), orNull(d.LastAt), d.CatchUp, d.Paused)
+	return nil
 }

@@ -105,7 +105,8 @@ func (t *tx) AddTurns(ctx context.Context, turns []oxbow.Turn) (int, error) {
 		b.count("store the turn", &added, insertTurn, turn.ID, seq, turn.Conversation, oxbow.NewID("content", turn.ID), ts(turn.At),
 			turn.Run, turn.Redacted, ts(turn.CreatedAt), store.JSON(words))
 	}
-	return added, t.send(ctx, b, "store turns")
+	err := t.send(ctx, b, "store turns")
+	return added, err
 }
 
 const finishTurn = `
@@ -114,9 +115,9 @@ const finishTurn = `
 
 // FinishTurn implements store.TurnWriter.
 func (t *tx) FinishTurn(ctx context.Context, turn oxbow.Turn) error {
-	_, err := t.q.Exec(ctx, finishTurn, turn.State, turn.Reason, turn.Memories, turn.Judge, turn.Run, turn.ID,
+	t.write("finish the turn", finishTurn, turn.State, turn.Reason, turn.Memories, turn.Judge, turn.Run, turn.ID,
 		turn.Scope.Tenant, turn.Scope.Name)
-	return translate(err, "finish the turn")
+	return nil
 }
 
 const reopenTurns = `
@@ -145,5 +146,6 @@ func (t *tx) EraseTurn(ctx context.Context, s oxbow.Scope, id string) error {
 	b.exec("erase the turn", eraseTurn, id, seq)
 	b.exec("erase the turn", deleteContents, id, seq)
 	b.exec("erase kept answers", eraseLLMAnswers, id, s.Tenant)
-	return t.send(ctx, b, "erase the turn")
+	t.later(b)
+	return nil
 }

@@ -10,42 +10,26 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-const runCounts = `SELECT counts FROM runs WHERE id = ?`
-
+// putRun adds up the counts in the statement itself.
 const putRun = `
 	INSERT INTO runs (id, scope, name, trigger, status, about, started_at, finished_at, counts, changed, cursor, note)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-	ON CONFLICT (id) DO NOTHING`
+	ON CONFLICT (id) DO UPDATE SET status = excluded.status, finished_at = excluded.finished_at, cursor = excluded.cursor,
+		note = excluded.note, changed = runs.changed + excluded.changed, counts = (
+			SELECT json_group_object(key, n) FROM (
+				SELECT key, sum(value) AS n FROM (
+					SELECT key, value FROM json_each(runs.counts)
+					UNION ALL SELECT key, value FROM json_each(excluded.counts))
+				GROUP BY key ORDER BY key))`
 
-const changeRun = `UPDATE runs SET status = ?, finished_at = ?, counts = ?, changed = ?, cursor = ?, note = ? WHERE id = ?`
-
-// PutRun implements store.RunWriter. Most runs are new; the counts of one that
-// is there are added to.
+// PutRun implements store.RunWriter.
 func (t *tx) PutRun(ctx context.Context, run oxbow.Run) error {
 	seq, err := t.knownScope(ctx, run.Scope)
 	if err != nil {
 		return err
 	}
-	counts, err := store.AddCounts("", run.Counts)
-	if err != nil {
-		return err
-	}
-	res, err := t.q.exec(ctx, putRun, run.ID, seq, run.Name, run.Trigger, run.Status, run.About.UnixMilli(), run.StartedAt.UnixMilli(),
-		ms(run.FinishedAt), store.JSON(counts), store.Changed(counts), run.Cursor, run.Note)
-	if err != nil {
-		return translate(err, "store the run")
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 1 {
-		return translate(err, "store the run")
-	}
-	var stored string
-	if err := t.q.row(ctx, runCounts, run.ID).Scan(&stored); err != nil {
-		return translate(err, "read the run")
-	}
-	if counts, err = store.AddCounts(stored, run.Counts); err != nil {
-		return err
-	}
-	_, err = t.q.exec(ctx, changeRun, run.Status, ms(run.FinishedAt), store.JSON(counts), store.Changed(counts), run.Cursor, run.Note, run.ID)
+	_, err = t.q.exec(ctx, putRun, run.ID, seq, run.Name, run.Trigger, run.Status, run.About.UnixMilli(), run.StartedAt.UnixMilli(),
+		ms(run.FinishedAt), store.CountsJSON(run.Counts), store.Changed(run.Counts), run.Cursor, run.Note)
 	return translate(err, "store the run")
 }
 
