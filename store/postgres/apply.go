@@ -246,10 +246,11 @@ func insertRows(b *batch, scope int64, p *store.Plan) {
 	}
 }
 
+// insertTerms is about one memory: of a join with many the server, which keeps its
+// plan from when the table was small, reads the whole table.
 const insertTerms = `
 	INSERT INTO memory_terms (scope, term, memory, tf, length)
-	SELECT $1, u.term, m.seq, u.tf, u.length
-	FROM unnest($2::text[], $3::bigint[], $4::int[], $5::int[]) u (id, term, tf, length) JOIN memories m ON m.id = u.id`
+	SELECT $1, u.term, m.seq, u.tf, $5 FROM memories m, unnest($3::bigint[], $4::int[]) u (term, tf) WHERE m.id = $2`
 
 const countTerms = `UPDATE scopes SET memories = memories + $1, terms = terms + $2 WHERE seq = $3`
 
@@ -261,19 +262,16 @@ func writeTerms(b *batch, scope int64, p *store.Plan) {
 	if len(p.Indexed) == 0 {
 		return
 	}
-	var ids []string
-	var hashes []int64
-	var tfs, lengths []int
 	total := 0
 	for _, m := range p.Indexed {
 		terms, length := text.Analyse(store.SearchText(m))
-		for _, term := range terms {
-			ids, hashes = append(ids, m.ID), append(hashes, term.Hash)
-			tfs, lengths = append(tfs, term.TF), append(lengths, length)
+		hashes, tfs := make([]int64, len(terms)), make([]int, len(terms))
+		for i, term := range terms {
+			hashes[i], tfs[i] = term.Hash, term.TF
 		}
+		b.exec("index memory "+m.ID, insertTerms, scope, m.ID, hashes, tfs, length)
 		total += length
 	}
-	b.exec("index memories", insertTerms, scope, ids, hashes, tfs, lengths)
 	b.exec("count the terms", countTerms, len(p.Indexed), total, scope)
 }
 

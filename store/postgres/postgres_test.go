@@ -428,7 +428,9 @@ func TestQueue(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		job := river.InsertManyParams{Args: napArgs{"twin"}, InsertOpts: &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByArgs: true}}}
-		inTx(t, s, func(ctx context.Context, tx store.Tx) error { return tx.Enqueue(ctx, []river.InsertManyParams{job, job}) })
+		inTx(t, s, func(ctx context.Context, tx store.Tx) error {
+			return tx.Enqueue(ctx, []river.InsertManyParams{job, job})
+		})
 		if n, err := s.PendingJobs(t.Context(), ""); n != 1 || err != nil {
 			t.Errorf("%d jobs wait, error %v", n, err)
 		}
