@@ -4,15 +4,18 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/eval"
 	"github.com/oxbow-memory/oxbow/recall"
 )
 
 const aboutEvalCompare = `Asks the same queries in several ways and says what is different and what is noise.
-There is a row for each strategy with each of the floors; the first one is what the
+There is a row for each strategy with each of the floors, and for composite with
+each of the weights; the first one is what the
 others are compared with. Beside a difference stands its 95 % interval, of the
 paired bootstrap over the queries: where that holds 0, other queries could as well
 have given the opposite, and the row says noise.
@@ -23,13 +26,46 @@ The file is that of oxbow eval recall, and so is what is done with it.`
 type variant struct {
 	strategy string
 	floor    *float64
+	weights  *oxbow.RecallRules // nil for those of every scope
 }
 
 func (v variant) String() string {
-	if v.floor == nil {
-		return v.strategy
+	s := v.strategy
+	if w := v.weights; w != nil {
+		s += fmt.Sprintf(" %v,%v,%v", w.Similarity, w.Recency, w.Salience)
 	}
-	return v.strategy + " floor " + strconv.FormatFloat(*v.floor, 'f', -1, 64)
+	if v.floor != nil {
+		s += fmt.Sprintf(" floor %v", *v.floor)
+	}
+	return s
+}
+
+// weighted is the strategy that heeds the weights of a scope.
+const weighted = "composite"
+
+// weightsOf reads the values of --weights: similarity,recency,salience.
+func weightsOf(values []string) ([]oxbow.RecallRules, error) {
+	var out []oxbow.RecallRules
+	for _, v := range values {
+		parts := strings.Split(v, ",")
+		var n [3]float64
+		for i := range parts {
+			w, err := strconv.ParseFloat(strings.TrimSpace(parts[i]), 64)
+			if err != nil || len(parts) != len(n) {
+				return nil, usage("--weights is %q: write similarity,recency,salience, such as 0.6,0.25,0.15", v)
+			}
+			n[i] = w
+		}
+		rules := oxbow.DefaultRecallRules()
+		rules.Similarity, rules.Recency, rules.Salience = n[0], n[1], n[2]
+		p := oxbow.DefaultPolicy()
+		p.Recall = rules
+		if err := p.Validate(); err != nil {
+			return nil, usage("--weights is %q: %s", v, err.Error())
+		}
+		out = append(out, rules)
+	}
+	return out, nil
 }
 
 // compared is a row of the comparison.
@@ -56,10 +92,12 @@ func evalCompareCommand(a *app) *cobra.Command {
 		Use: "compare FILE", Short: "strategies, weights and floors side by side", Args: exactly("a file of JSON lines"),
 		Long: aboutEvalCompare,
 		Example: `  oxbow eval compare stores.jsonl --strategy hybrid,composite,memories
-  oxbow eval compare stores.jsonl --strategy hybrid --floor 0,0.2,0.4`,
+  oxbow eval compare stores.jsonl --strategy hybrid --floor 0,0.2,0.4
+  oxbow eval compare stores.jsonl --strategy composite --weights 0.6,0.25,0.15 --weights 0.8,0.1,0.1`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.evalCompare(cmd, f, args[0]) },
 	}
 	f.flags(cmd)
+	cmd.Flags().StringArrayVar(&f.weights, "weights", nil, "similarity,recency,salience of composite; again for another row (default: 0.6,0.25,0.15)")
 	cmd.Flags().Float64SliceVar(&f.floors, "floor", nil, "leave out what scores less, 0 to 1; several give a row each (default: the strategy's own)")
 	return cmd
 }
@@ -69,9 +107,13 @@ func (a *app) evalCompare(cmd *cobra.Command, f recallTest, file string) error {
 	if err != nil {
 		return err
 	}
-	variants := variantsOf(m.strategies, f.floors)
+	weights, err := weightsOf(f.weights)
+	if err != nil {
+		return err
+	}
+	variants := variantsOf(m.strategies, f.floors, weights)
 	if len(variants) < 2 {
-		return usage("there is nothing to compare %s with: name several with --strategy or --floor", variants[0])
+		return usage("there is nothing to compare %s with: name several with --strategy, --floor or --weights", variants[0])
 	}
 	var rows []compared
 	err = m.withBed(cmd.Context(), m.conf.scratchPlace(), func(b *evalBed) error {
@@ -84,16 +126,26 @@ func (a *app) evalCompare(cmd *cobra.Command, f recallTest, file string) error {
 	return a.show(map[string]any{"variants": rows}, func(p *printer) { p.comparison(rows) })
 }
 
-// variantsOf gives every strategy with every floor, in the order in which they
-// were named; hybrid comes first of all of them.
-func variantsOf(strategies []string, floors []float64) []variant {
+// variantsOf gives every strategy with every floor, and where it heeds them with
+// every weights, in the order in which they were named.
+func variantsOf(strategies []string, floors []float64, weights []oxbow.RecallRules) []variant {
 	var out []variant
 	for _, s := range strategies {
-		if len(floors) == 0 {
-			out = append(out, variant{strategy: s})
+		some := []variant{{strategy: s}}
+		if s == weighted && len(weights) > 0 {
+			some = nil
+			for i := range weights {
+				some = append(some, variant{strategy: s, weights: &weights[i]})
+			}
 		}
-		for i := range floors {
-			out = append(out, variant{s, &floors[i]})
+		for _, v := range some {
+			if len(floors) == 0 {
+				out = append(out, v)
+			}
+			for i := range floors {
+				v.floor = &floors[i]
+				out = append(out, v)
+			}
 		}
 	}
 	return out
@@ -103,6 +155,13 @@ func (b *evalBed) compare(ctx context.Context, r *recall.Recaller, variants []va
 	var rows []compared
 	var first []eval.Recalled
 	for _, v := range variants {
+		if v.weights != nil {
+			for _, l := range b.plain {
+				if err := eval.Weigh(ctx, b.Store, l, *v.weights); err != nil {
+					return nil, err
+				}
+			}
+		}
 		got, err := b.ask(ctx, r, eval.Asking{Strategy: v.strategy, Limit: limit, Floor: v.floor})
 		if err != nil {
 			return nil, err

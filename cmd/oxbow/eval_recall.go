@@ -38,6 +38,7 @@ type recallTest struct {
 	misses      bool
 	limit       int
 	floors      []float64
+	weights     []string
 	against     string
 }
 

@@ -105,6 +105,19 @@ func timeless(ctx context.Context, st store.Store, scope oxbow.Scope, now time.T
 	})
 }
 
+// Weigh gives a loaded scope other weights of recall.
+func Weigh(ctx context.Context, st store.Store, l Loaded, rules oxbow.RecallRules) error {
+	return st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+		settings, err := tx.LockScope(ctx, l.Scope, l.Now)
+		if err != nil {
+			return err
+		}
+		settings.Policy.Recall = rules
+		settings.Version++
+		return tx.PutScope(ctx, settings)
+	})
+}
+
 func put(ctx context.Context, st store.Store, scope oxbow.Scope, now time.Time, ms []oxbow.Memory, e llm.Embedder) error {
 	vectors, err := embedded(ctx, e, ms)
 	if err != nil {
