@@ -50,9 +50,9 @@ func index(ctx context.Context, a *asking) ([]candidate, error) {
 		return nil, err
 	}
 	var out []candidate
-	for _, label := range cutTo(picked, indexPicks) {
+	for _, label := range picked {
 		m, offered := byLabel[label]
-		if !offered {
+		if !offered || len(out) == indexPicks {
 			continue
 		}
 		delete(byLabel, label) // once

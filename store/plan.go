@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/oxbow-memory/oxbow"
 )
@@ -199,6 +200,9 @@ func SearchText(m oxbow.Memory) string {
 	t := m.Content.Text
 	if m.Key != "" {
 		t = m.Key + " " + t
+	}
+	if strings.Contains(m.Key, "_") { // one word to the index, and several to people
+		t = strings.ReplaceAll(m.Key, "_", " ") + " " + t
 	}
 	if m.Content.Speaker != "" {
 		t = m.Content.Speaker + " " + t

@@ -189,6 +189,9 @@ func TestSearchText(t *testing.T) {
 		if got := store.SearchText(m); got != "city lives in Lisbon x y" {
 			t.Fatalf("got %q", got)
 		}
+		if got := store.SearchText(oxbow.Memory{Key: "home_town", Content: oxbow.Content{Text: "Rome"}}); got != "home town home_town Rome" {
+			t.Fatalf("got %q", got)
+		}
 		m.Content.Speaker = "Ann"
 		if got := store.SearchText(m); got != "Ann city lives in Lisbon x y" {
 			t.Fatalf("got %q", got)
