@@ -9,7 +9,7 @@ unexport DATABASE_URL
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: help demo build test soak check bench audit clean
+.PHONY: help demo build test soak check bench conformance audit clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ check: ## what CI runs: format, vet, lint, layers, tests, race, modules
 
 bench: ## print the table of speeds and sizes
 	@scripts/with-postgres --durable go run ./bench
+
+conformance: ## hold the MCP server to the official suite; needs Node and a network
+	@scripts/conformance
 
 audit: ## look for known holes in the modules; needs a network
 	@go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...

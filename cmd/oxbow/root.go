@@ -57,6 +57,8 @@ func rootCommand(a *app) *cobra.Command {
 	add(groupMemory, scopeCommand(a))
 	add(groupMemory, eraseCommand(a))
 	add(groupWork, serveCommand(a))
+	add(groupWork, mcpCommand(a))
+	add(groupWork, mcpConfigCommand(a))
 	add(groupWork, workCommand(a))
 	add(groupWork, jobCommand(a))
 	add(groupWork, runCommand(a))

@@ -16,30 +16,40 @@ import (
 
 	"github.com/oxbow-memory/oxbow/api"
 	"github.com/oxbow-memory/oxbow/internal/access"
+	"github.com/oxbow-memory/oxbow/mcp"
 )
 
 func serveCommand(a *app) *cobra.Command {
-	var noWork bool
+	var o serving
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Answer by HTTP, and work jobs, until stopped",
 		Long: `Answer by HTTP until stopped with Ctrl-C or SIGTERM, and work jobs and schedules in the
 same process unless --no-work leaves them to oxbow work. The API stands under /v1, its
-description at /docs and /openapi.json, health at /healthz and /readyz.
+description at /docs and /openapi.json, the Model Context Protocol at /mcp, health at
+/healthz and /readyz.
 
 On a loopback address, and only while the database holds no key, requests need none:
 they act for the tenant of --tenant. oxbow key create makes the first key, and from
 then on every request needs one. Another address is refused as long as there is no
 key. DATABASE_URL is heeded.`,
 		Args: noArgs,
-		RunE: a.heeding(true, func(ctx context.Context, s *session, _ []string) error { return s.serve(ctx, !noWork) }),
+		RunE: a.heeding(true, func(ctx context.Context, s *session, _ []string) error { return s.serve(ctx, o) }),
 	}
 	fs := cmd.Flags()
 	fs.String("addr", "", "where to listen (default 127.0.0.1:7437)")
 	fs.StringSlice("host", nil, "a name that this server answers to, beside localhost; can be given several times")
-	fs.BoolVar(&noWork, "no-work", false, "answer only; jobs are left to oxbow work")
+	fs.BoolVar(&o.noWork, "no-work", false, "answer only; jobs are left to oxbow work")
+	mcpFlags(cmd, &o.scope, &o.waterfall)
 	workFlags(fs)
 	return cmd
+}
+
+// serving is what the flags of serve say.
+type serving struct {
+	noWork    bool
+	scope     string // of MCP calls that name none
+	waterfall bool
 }
 
 // The bounds of one connection. A stream of events may last, so there is none
@@ -50,7 +60,7 @@ const (
 	idleTimeout   = 2 * time.Minute
 )
 
-func (s *session) serve(ctx context.Context, work bool) error {
+func (s *session) serve(ctx context.Context, o serving) error {
 	log := s.logger(s.conf.level())
 	addr := s.conf.text("addr")
 	open, err := s.mayListen(ctx, addr)
@@ -63,9 +73,9 @@ func (s *session) serve(ctx context.Context, work bool) error {
 	}
 	var draining atomic.Bool
 	context.AfterFunc(ctx, func() { draining.Store(true) })
-	srv := &http.Server{Handler: s.handler(open, ctx.Done(), &draining, log), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+	srv := &http.Server{Handler: s.handler(o, open, ctx.Done(), &draining, log), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		IdleTimeout: idleTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
-	s.say("Oxbow answers at http://%s (API: /docs)", ln.Addr())
+	s.say("Oxbow answers at http://%s (API: /docs, MCP: /mcp)", ln.Addr())
 	if !open {
 		s.say("a key is needed; oxbow key create makes one")
 	}
@@ -77,7 +87,7 @@ func (s *session) serve(ctx context.Context, work bool) error {
 		return nil
 	})
 	group.Go(func() error {
-		if !work {
+		if o.noWork {
 			<-running.Done()
 			return nil
 		}
@@ -115,7 +125,7 @@ func (s *session) mayListen(ctx context.Context, addr string) (open bool, err er
 }
 
 // handler puts the doors together, with the guard before all of them.
-func (s *session) handler(open bool, done <-chan struct{}, draining *atomic.Bool, log *slog.Logger) http.Handler {
+func (s *session) handler(o serving, open bool, done <-chan struct{}, draining *atomic.Bool, log *slog.Logger) http.Handler {
 	conf := access.Config{Engine: s.engine, Hosts: s.conf.list("host")}
 	if open {
 		conf.Tenant = s.tenant
@@ -123,6 +133,7 @@ func (s *session) handler(open bool, done <-chan struct{}, draining *atomic.Bool
 	guard := access.New(conf)
 	mux := http.NewServeMux()
 	api.Health{Store: s.st, Draining: draining.Load, Workers: s.engine.LiveWorkers}.Handle(mux)
+	mux.Handle("/mcp", mcp.New(s.mcpConfig(o.scope, o.waterfall)).HTTP(guard))
 	mux.Handle("/", api.New(api.Config{Engine: s.engine, Guard: guard, Version: version, Log: log, Done: done}))
 	return guard.Wrap(mux)
 }

@@ -73,6 +73,7 @@ var helpers = []string{
 // through the layers above them.
 var testsReach = map[string][]string{
 	"api":       {"worker", "internal/lab"},
+	"mcp":       {"worker", "internal/lab"},
 	"engine":    {"worker", "internal/history", "internal/lab"},
 	"llm/meter": {"engine", "internal/lab", "llm/openai"},
 	"jobs":      {"worker", "engine", "internal/lab"},

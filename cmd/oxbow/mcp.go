@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/engine"
+	"github.com/oxbow-memory/oxbow/mcp"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+func mcpCommand(a *app) *cobra.Command {
+	var scope string
+	var waterfall bool
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve one agent's client over standard input and output",
+		Long: `Serve the Model Context Protocol over standard input and output, as clients start it;
+oxbow mcp-config prints what to write into their configuration. Jobs are worked in
+this process while no other worker of the database is alive, so several clients may
+share one file. Messages and logs go to standard error.
+
+Over HTTP, oxbow serve answers at /mcp.`,
+		Args: noArgs,
+		RunE: a.command(func(ctx context.Context, s *session, _ []string) error {
+			door := mcp.New(s.mcpConfig(scope, waterfall))
+			working, stop := context.WithCancel(ctx)
+			done := make(chan error, 1)
+			go func() { done <- s.workWhenAlone(working) }()
+			err := door.Serve(ctx, engine.Caller{Tenant: s.tenant, Actor: "mcp", Permissions: []oxbow.Permission{oxbow.MayRead, oxbow.MayWrite}})
+			stop()
+			if e := <-done; err == nil {
+				err = e
+			}
+			return err
+		}),
+	}
+	mcpFlags(cmd, &scope, &waterfall)
+	workFlags(cmd.Flags())
+	return cmd
+}
+
+func mcpFlags(cmd *cobra.Command, scope *string, waterfall *bool) {
+	cmd.Flags().StringVar(scope, "scope", defaultScope, "whose memories a call means that names no scope")
+	cmd.Flags().BoolVar(waterfall, "memory-recall", false, "offer the tool memory_recall beside memory_query: the same search by the strategy waterfall")
+}
+
+func (s *session) mcpConfig(scope string, waterfall bool) mcp.Config {
+	return mcp.Config{Engine: s.engine, Scope: scope, Waterfall: waterfall, Version: version, Log: s.logger(s.conf.level())}
+}
+
+// workWhenAlone works jobs for as long as this process lives, but begins only
+// when no other worker is alive. Two that begin at once share the work.
+func (s *session) workWhenAlone(ctx context.Context) error {
+	look := time.NewTicker(store.WorkerTTL / 6)
+	defer look.Stop()
+	for {
+		n, err := s.engine.LiveWorkers(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			s.logger(s.conf.level()).WarnContext(ctx, "cannot look for other workers", slog.String("error", err.Error()))
+		case n == 0:
+			return s.work(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+		}
+	}
+}
+
+// mcpClients are the clients whose configuration is known: where it stands, and
+// under which name servers are listed.
+var mcpClients = map[string]struct{ file, list string }{
+	"claude": {"claude_desktop_config.json (or run: claude mcp add-json oxbow with the inner object)", "mcpServers"},
+	"cursor": {".cursor/mcp.json", "mcpServers"},
+	"vscode": {".vscode/mcp.json", "servers"},
+}
+
+func mcpConfigCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "mcp-config claude|cursor|vscode", Short: "Print what connects a client to oxbow mcp", Args: exactly("the name of a client"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, ok := mcpClients[args[0]]
+			if !ok {
+				return usage("there is no client %q: use claude, cursor or vscode", args[0])
+			}
+			conf, err := a.checkedSettings(cmd, false)
+			if err != nil {
+				return err
+			}
+			self, err := os.Executable()
+			if err != nil {
+				self = "oxbow"
+			}
+			if isPostgres(conf.text("db")) { // its password would stand in the file
+				return usage("oxbow mcp on Postgres would need its URL in the client's file: run oxbow serve and connect the client to /mcp with a key")
+			}
+			run := []string{"mcp", "--db", absolute(conf.text("db"))}
+			if t := conf.text("tenant"); t != "default" {
+				run = append(run, "--tenant", t)
+			}
+			server := map[string]any{"command": self, "args": run}
+			if args[0] == "vscode" {
+				server["type"] = "stdio"
+			}
+			a.say("write this into %s:", client.file)
+			enc := json.NewEncoder(a.out)
+			enc.SetIndent("", "  ")
+			enc.SetEscapeHTML(false)
+			return enc.Encode(map[string]any{client.list: map[string]any{"oxbow": server}})
+		},
+	}
+}
+
+// absolute gives a file's path from anywhere.
+func absolute(db string) string {
+	if path, err := filepath.Abs(db); err == nil {
+		return path
+	}
+	return db
+}
