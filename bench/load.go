@@ -76,22 +76,28 @@ type writer struct {
 	rng   *rand.Rand
 	zipf  *rand.Zipf
 	vocab []string
+	talks bool // passages of conversations instead of sentences by a mould
 }
 
 const vocabulary = 6000
 
 func newWriter(seed uint64) *writer {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	w := &writer{rng: rng, zipf: rand.NewZipf(rng, 1.05, 2, vocabulary-1)}
-	words := rand.New(rand.NewPCG(7, 7)) // the same words for every writer
-	for len(w.vocab) < vocabulary {
+	return &writer{rng: rng, zipf: rand.NewZipf(rng, 1.05, 2, vocabulary-1), vocab: words(vocabulary)}
+}
+
+// words makes up words, the same ones for every writer.
+func words(n int) []string {
+	rng := rand.New(rand.NewPCG(7, 7))
+	out := make([]string, 0, n)
+	for len(out) < n {
 		word := ""
-		for range 2 + words.IntN(3) {
-			word += string("bdfgklmnprstvz"[words.IntN(14)]) + string("aeiou"[words.IntN(5)])
+		for range 2 + rng.IntN(3) {
+			word += string("bdfgklmnprstvz"[rng.IntN(14)]) + string("aeiou"[rng.IntN(5)])
 		}
-		w.vocab = append(w.vocab, word)
+		out = append(out, word)
 	}
-	return w
+	return out
 }
 
 // moulds are sentences of the sort that memories are; % takes a word.
@@ -113,6 +119,14 @@ func (w *writer) sentence() string {
 	return b.String()
 }
 
+// text gives what the next memory says.
+func (w *writer) text() string {
+	if w.talks {
+		return w.passage()
+	}
+	return w.sentence()
+}
+
 // memoryID names the i-th loaded memory.
 func memoryID(i int) string { return oxbow.NewID("bench", strconv.Itoa(i)) }
 
@@ -121,11 +135,14 @@ func (w *writer) creation(i int, s sketch) oxbow.Change {
 	said := present.Add(-s.known).Truncate(time.Millisecond)
 	m := oxbow.Memory{
 		ID: memoryID(i), Scope: home, Status: oxbow.Active, Kind: s.kind,
-		Content:    oxbow.Content{Text: w.sentence()},
+		Content:    oxbow.Content{Text: w.text()},
 		Importance: float64(1 + w.rng.IntN(10)), Rating: []float64{1, 0.7, 0.5}[w.rng.IntN(3)], Rated: true,
 		Source: oxbow.FromUser, Pinned: w.rng.IntN(1000) == 0, SaidAt: said, CreatedAt: said, AccessCount: s.access,
 	}
 	m.Content.Summary = m.Content.Text
+	if w.talks {
+		m.Conversation = "c" + strconv.Itoa(i/passagesEach)
+	}
 	if s.kind == oxbow.Fact {
 		m.Slot, m.Key = "project", "key_"+strconv.Itoa(i)
 	}
@@ -149,7 +166,9 @@ type posting struct {
 }
 
 // load fills an empty database with n memories in one scope, one event each.
-func (d *db) load(ctx context.Context, n int) error {
+func (d *db) load(ctx context.Context, n int) error { return d.fill(ctx, n, newWriter(uint64(n))) }
+
+func (d *db) fill(ctx context.Context, n int, w *writer) error {
 	err := d.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.LockScope(ctx, home, present)
 		return err
@@ -161,7 +180,7 @@ func (d *db) load(ctx context.Context, n int) error {
 	if err := d.sql.QueryRowContext(ctx, "SELECT seq FROM scopes").Scan(&scope); err != nil {
 		return err
 	}
-	w, all := newWriter(uint64(n)), sketches(n, rand.New(rand.NewPCG(uint64(n), 2)))
+	all := sketches(n, rand.New(rand.NewPCG(uint64(n), 2)))
 	return d.bulk(ctx, func(b bulk) error {
 		var postings []posting
 		total := 0
@@ -214,7 +233,7 @@ func (d *db) writePlan(ctx context.Context, b bulk, scope int64, from int, p *st
 	for i, m := range p.Created {
 		memories = append(memories, []any{int64(from + i + 1), m.ID, scope, string(m.Status), "", string(m.Kind), m.Slot, m.Key,
 			m.ContentID, m.Digest, m.ContentVersion, m.Importance, m.Rating, m.Rated, m.Confirmations, string(m.Source), m.Pinned,
-			d.at(m.SaidAt), nil, nil, d.at(m.ExpiresAt), nil, "", "", store.JSON(m.Quote), false, d.at(m.CreatedAt), m.Version,
+			d.at(m.SaidAt), nil, nil, d.at(m.ExpiresAt), nil, "", m.Conversation, store.JSON(m.Quote), false, d.at(m.CreatedAt), m.Version,
 			m.AccessCount, d.at(m.LastUsedAt), d.at(m.RefTime()), m.HalfLife, d.at(m.FadesAt), m.RankKey})
 	}
 	for _, e := range p.Events {

@@ -40,7 +40,7 @@ var measurements = []struct {
 	run  func(context.Context, *lab) ([]result, error)
 }{
 	{"listing", listing}, {"growth", growth}, {"use", use}, {"memory", memory}, {"decay", decay},
-	{"remember", remember}, {"jobs", writeJobs},
+	{"remember", remember}, {"jobs", writeJobs}, {"recall", recalling},
 }
 
 func main() {
