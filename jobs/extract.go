@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,14 +86,18 @@ func (w *extractWorker) turns(ctx context.Context, job *river.Job[Extract]) erro
 func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t oxbow.Turn) error {
 	a := aboutTurn(t, job.Args.Again)
 	asked := asking(ctx, "extract", t.Scope, a.Run, t.ID)
-	found, err := w.Judge.Extract(asked, textOf(t))
+	said, err := w.textIn(ctx, t)
+	if err != nil {
+		return err
+	}
+	found, err := w.Judge.Extract(asked, said)
 	if errors.Is(err, llm.ErrRefused) {
 		return w.refused(ctx, job, t, a)
 	}
 	if err != nil {
 		return err
 	}
-	kept, refused := gateDrafts(t, found.Drafts, w.now())
+	kept, of, refused := gateDrafts(t, found.Drafts, w.now())
 	if kept, err = w.unsaid(asked, t, kept); err != nil {
 		return err
 	}
@@ -121,7 +126,12 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t 
 		if err := tx.FinishTurn(ctx, t); err != nil {
 			return err
 		}
-		return tx.Enqueue(ctx, FollowUps(a, Created(kept, done)))
+		made := Created(kept, done)
+		answered, err := w.sayAlong(ctx, tx, w.batch(a), s, t, made, of)
+		if err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, slices.DeleteFunc(FollowUps(a, made), answered.has))
 	})
 }
 
@@ -143,6 +153,18 @@ func (w *extractWorker) refused(ctx context.Context, job *river.Job[Extract], t 
 
 func textOf(t oxbow.Turn) llm.TurnText {
 	return llm.TurnText{User: t.User, Assistant: t.Assistant, Parts: t.Parts, At: t.At}
+}
+
+// textIn is textOf with the instant in the scope's zone, because a judge that
+// reads a turn may read the days in it too.
+func (d Deps) textIn(ctx context.Context, t oxbow.Turn) (llm.TurnText, error) {
+	out := textOf(t)
+	s, err := d.Store.Scope(ctx, t.Scope)
+	if oxbow.CodeOf(err) == oxbow.CodeNotFound {
+		return out, nil
+	}
+	out.At = out.At.In(s.Location())
+	return out, err
 }
 
 // aboutTurn is what the jobs that follow from a turn are about: the instant at
@@ -240,14 +262,18 @@ func (d Deps) PlanExtract(ctx context.Context, s oxbow.Scope, since time.Time) (
 				continue
 			}
 			asked := asking(ctx, "extract", s, "", t.ID)
-			found, err := d.Judge.Extract(asked, textOf(t))
+			said, err := d.textIn(ctx, t)
+			if err != nil {
+				return nil, err
+			}
+			found, err := d.Judge.Extract(asked, said)
 			if errors.Is(err, llm.ErrRefused) {
 				continue // the real run marks such a turn failed
 			}
 			if err != nil {
 				return nil, err
 			}
-			kept, _ := gateDrafts(t, found.Drafts, d.now())
+			kept, _, _ := gateDrafts(t, found.Drafts, d.now())
 			if kept, err = d.unsaid(asked, t, kept); err != nil {
 				return nil, err
 			}

@@ -26,22 +26,22 @@ const (
 
 var slots = []string{"user", "project", "agent"}
 
-// gateDrafts gives the memories that a turn's drafts may become, and how many
-// drafts were refused. A draft needs a quote that stands in the turn; the side
-// where it stands decides the source. What reads like an order to the agent, and
-// no user's, is kept in quarantine.
-func gateDrafts(t oxbow.Turn, drafts []llm.Draft, now time.Time) (kept []oxbow.Memory, refused int) {
-	seen := map[string]bool{}
+// gateDrafts gives the memories that a turn's drafts may become, the draft of
+// each by its id, and how many drafts were refused. A draft needs a quote that
+// stands in the turn; the side where it stands decides the source. What reads like
+// an order to the agent, and no user's, is kept in quarantine.
+func gateDrafts(t oxbow.Turn, drafts []llm.Draft, now time.Time) (kept []oxbow.Memory, of map[string]llm.Draft, refused int) {
+	of = map[string]llm.Draft{}
 	for i, d := range drafts {
 		m, ok := gateDraft(t, d, now)
-		if !ok || i >= maxDrafts || seen[m.ID] {
+		if _, seen := of[m.ID]; !ok || i >= maxDrafts || seen {
 			refused++
 			continue
 		}
-		seen[m.ID] = true
+		of[m.ID] = d
 		kept = append(kept, m)
 	}
-	return kept, refused
+	return kept, of, refused
 }
 
 func gateDraft(t oxbow.Turn, d llm.Draft, now time.Time) (oxbow.Memory, bool) {

@@ -208,7 +208,7 @@ func TestGateDrafts(t *testing.T) {
 	turn := oxbow.Turn{ID: "t1", Scope: oxbow.Scope{Tenant: "t", Name: "s"}, User: "words", At: time.Unix(0, 0)}
 	gate := func(d llm.Draft) (oxbow.Memory, bool) {
 		d.Quote = "words"
-		kept, _ := gateDrafts(turn, []llm.Draft{d}, turn.At)
+		kept, _, _ := gateDrafts(turn, []llm.Draft{d}, turn.At)
 		if len(kept) == 0 {
 			return oxbow.Memory{}, false
 		}

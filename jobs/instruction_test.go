@@ -65,7 +65,7 @@ func TestInstruction(t *testing.T) {
 			t.Parallel()
 			all, right := readSaid(t, c.file), 0
 			for _, s := range all {
-				kept, _ := gateDrafts(turnOf(s), []llm.Draft{{Text: s.Text, Kind: oxbow.Preference, Quote: s.Text}}, time.Unix(0, 0))
+				kept, _, _ := gateDrafts(turnOf(s), []llm.Draft{{Text: s.Text, Kind: oxbow.Preference, Quote: s.Text}}, time.Unix(0, 0))
 				switch {
 				case len(kept) != 1 || kept[0].Source != s.Source:
 					t.Errorf("%s %q became %+v", s.Source, s.Text, kept)

@@ -63,7 +63,7 @@ type TurnText struct {
 	User      string
 	Assistant string
 	Parts     []oxbow.Part
-	At        time.Time
+	At        time.Time // in the zone in which the days of its words are meant
 }
 
 // Statement is a memory as a judge sees it.
@@ -91,6 +91,11 @@ type Draft struct {
 	Slot, Key  string  // for a fact: slot user, project or agent
 	Importance float64 // 0 to 10
 	Quote      string  // the words of the turn that it rests on
+
+	// Rating and Expiry are what the judge says of it in the same breath, so that
+	// nobody has to ask; nil when it says nothing.
+	Rating *Rating
+	Expiry *Expiry
 }
 
 // Rating says how surely something was stated.

@@ -161,7 +161,7 @@ const largeIngest = 50
 // What a turn takes, between one with one new memory and one with three; see
 // TestTokensPerWrite of llm/openai.
 const (
-	turnTokensIn  = 5000
+	turnTokensIn  = 3000
 	turnTokensOut = 500
 )
 

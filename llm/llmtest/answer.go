@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
@@ -34,7 +36,13 @@ type statementData struct {
 	SaidAt time.Time    `json:"said_at"`
 }
 
-func (d statementData) statement() llm.Statement { return llm.Statement(d) }
+// statement gives what a prompt shows; it leaves out a source that is the user.
+func (d statementData) statement() llm.Statement {
+	if d.Source == "" {
+		d.Source = oxbow.FromUser
+	}
+	return llm.Statement(d)
+}
 
 func statements(in []statementData) []llm.Statement {
 	var out []llm.Statement
@@ -77,12 +85,36 @@ func askExtract(ctx context.Context, judge llm.Judge, raw []byte) (object, error
 		if slot == "" {
 			slot = "none"
 		}
-		memories = append(memories, object{
+		memory := object{
 			"quote": m.Quote, "text": m.Text, "summary": m.Summary, "tags": list(m.Tags),
 			"kind": m.Kind, "slot": slot, "key": m.Key, "importance": m.Importance,
-		})
+		}
+		if err := sayAlong(ctx, judge, d.text(), m, memory); err != nil {
+			return nil, err
+		}
+		memories = append(memories, memory)
 	}
 	return object{"memories": memories, "reason": reason(e)}, nil
+}
+
+// sayAlong adds how surely a memory is stated and when it ends, by asking the
+// judge as it would be asked about the memory alone.
+func sayAlong(ctx context.Context, judge llm.Judge, t llm.TurnText, m llm.Draft, memory object) error {
+	rating, err := judge.Confidence(ctx, m.Text, t)
+	if err != nil {
+		return err
+	}
+	source := oxbow.FromUser
+	if !strings.Contains(t.User, m.Quote) {
+		source = oxbow.FromAssistant
+	}
+	e, err := judge.Expiry(ctx, llm.Statement{Label: "new", Text: m.Text, Kind: m.Kind, Key: m.Key, Source: source, SaidAt: t.At}, t.At.Location())
+	if err != nil {
+		return err
+	}
+	memory["confidence"] = level(rating.Confidence)
+	maps.Copy(memory, ending(e, t.At.Location()))
+	return nil
 }
 
 // reasons are the only ones that the form of the answer knows.
@@ -161,15 +193,19 @@ func askExpiry(ctx context.Context, judge llm.Judge, raw []byte) (object, error)
 	if err != nil {
 		return nil, err
 	}
+	return ending(e, zone), nil
+}
+
+func ending(e llm.Expiry, zone *time.Location) object {
 	switch {
 	case !e.Date.IsZero():
 		// A day's end is given as its last instant or as the first of the next one.
 		last := e.Date.In(zone).Add(-time.Nanosecond)
-		return object{"phrase": e.Phrase, "ends": "date", "date": last.Format(time.DateOnly)}, nil
+		return object{"phrase": e.Phrase, "ends": "date", "date": last.Format(time.DateOnly)}
 	case e.Event:
-		return object{"phrase": e.Phrase, "ends": "event", "date": ""}, nil
+		return object{"phrase": e.Phrase, "ends": "event", "date": ""}
 	}
-	return object{"phrase": "", "ends": "never", "date": ""}, nil
+	return object{"phrase": "", "ends": "never", "date": ""}
 }
 
 func askCluster(ctx context.Context, judge llm.Judge, raw []byte) (object, error) {

@@ -13,6 +13,7 @@ type Request struct {
 	Model       string          // as asked for
 	Format      string          // one of the formats: strict, json_schema, json_object or text
 	Temperature *float64        // nil when it was not sent
+	Schema      json.RawMessage // of the answer; nil when it was not sent
 	System      string          // the text of the system messages
 	User        string          // the text of the other messages
 	Data        json.RawMessage // what stands in the fence; nil when there is none
@@ -34,8 +35,9 @@ type wireRequest struct {
 	ResponseFormat struct {
 		Type       string `json:"type"`
 		JSONSchema struct {
-			Name   string `json:"name"`
-			Strict bool   `json:"strict"`
+			Name   string          `json:"name"`
+			Strict bool            `json:"strict"`
+			Schema json.RawMessage `json:"schema"`
 		} `json:"json_schema"`
 	} `json:"response_format"`
 	Input      []string `json:"input"`
@@ -55,6 +57,7 @@ func readRequest(raw []byte, h http.Header) Request {
 		return req
 	}
 	req.Model, req.Temperature, req.Input, req.Dimensions = w.Model, w.Temperature, w.Input, w.Dimensions
+	req.Schema = w.ResponseFormat.JSONSchema.Schema
 	for _, m := range w.Messages {
 		if m.Role == "system" {
 			req.System += m.Content

@@ -12,7 +12,7 @@ import (
 )
 
 // DefaultBudget is how many tokens a tenant may take in a day where nothing
-// else is said: a few hundred turns, at some five thousand tokens each.
+// else is said: some five hundred turns, at three to four thousand tokens each.
 const DefaultBudget = 2_000_000
 
 // Config is what a meter works with.

@@ -39,11 +39,19 @@ type draftAnswer struct {
 	Slot       string     `json:"slot"`
 	Key        string     `json:"key"`
 	Importance float64    `json:"importance"`
+	Confidence string     `json:"confidence"`
+	expiryAnswer
+}
+
+type expiryAnswer struct {
+	Phrase string `json:"phrase"`
+	Ends   string `json:"ends"`
+	Date   string `json:"date"`
 }
 
 // readExtraction reads drafts. The reason is one of the schema's phrases, so
 // that none of the turn's words can travel in it.
-func readExtraction(raw []byte) (out llm.Extraction, dropped int, err error) {
+func readExtraction(raw []byte, zone *time.Location) (out llm.Extraction, dropped int, err error) {
 	var a extractAnswer
 	if err := decode(raw, &a); err != nil {
 		return out, 0, err
@@ -53,7 +61,7 @@ func readExtraction(raw []byte) (out llm.Extraction, dropped int, err error) {
 		a.Memories = a.Memories[:maxDrafts]
 	}
 	for i, m := range a.Memories {
-		d, err := m.draft(i)
+		d, err := m.draft(i, zone)
 		if err != nil {
 			return llm.Extraction{}, 0, err
 		}
@@ -69,8 +77,9 @@ func readExtraction(raw []byte) (out llm.Extraction, dropped int, err error) {
 }
 
 // draft checks one draft. A fact without an address is kept as free knowledge,
-// because losing the statement would be worse than not addressing it.
-func (m draftAnswer) draft(i int) (llm.Draft, error) {
+// because losing the statement would be worse than not addressing it; and when
+// what is said of its end makes no sense, it is asked for once more, alone.
+func (m draftAnswer) draft(i int, zone *time.Location) (llm.Draft, error) {
 	d := llm.Draft{
 		Text: strings.TrimSpace(clean(m.Text)), Summary: summary(m.Summary), Tags: tags(m.Tags),
 		Kind: m.Kind, Importance: m.Importance, Quote: clean(m.Quote),
@@ -88,6 +97,12 @@ func (m draftAnswer) draft(i int) (llm.Draft, error) {
 		if d.Slot == "none" || d.Key == "" || len(d.Key) > maxWord {
 			d.Kind, d.Slot, d.Key = oxbow.Semantic, "", ""
 		}
+	}
+	if n, ok := levels[m.Confidence]; ok {
+		d.Rating = &llm.Rating{Confidence: n}
+	}
+	if e, err := m.expiry(zone); err == nil {
+		d.Expiry = &e
 	}
 	return d, nil
 }
@@ -151,14 +166,14 @@ func readRelations(raw []byte, offered map[string]int) (out []llm.Relation, drop
 // readExpiry reads a day and gives its end in the zone, the last whole second,
 // as the offline judge does. Whether a day is believable is the gate's matter.
 func readExpiry(raw []byte, zone *time.Location) (llm.Expiry, error) {
-	var a struct {
-		Phrase string `json:"phrase"`
-		Ends   string `json:"ends"`
-		Date   string `json:"date"`
-	}
+	var a expiryAnswer
 	if err := decode(raw, &a); err != nil {
 		return llm.Expiry{}, err
 	}
+	return a.expiry(zone)
+}
+
+func (a expiryAnswer) expiry(zone *time.Location) (llm.Expiry, error) {
 	out := llm.Expiry{Phrase: cut(line(a.Phrase), maxPhrase)}
 	switch {
 	case a.Ends != "date" && a.Date != "":

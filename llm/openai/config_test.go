@@ -19,7 +19,7 @@ func TestNew(t *testing.T) {
 	t.Run("needs a model and nothing else", func(t *testing.T) {
 		t.Parallel()
 		j, err := openai.New(openai.Config{Model: "small"})
-		if err != nil || j.Name() != "openai/small@2" {
+		if err != nil || j.Name() != "openai/small@3" {
 			t.Fatalf("got %v, %v", j, err)
 		}
 	})

@@ -12,8 +12,8 @@ import (
 )
 
 // answerTokens is what an answer is taken to need at most where no bound is
-// configured. The longest that is met, eight memories of a turn, has about 900.
-const answerTokens = 1000
+// configured. The longest that is met, eight memories of a turn, has about 1,100.
+const answerTokens = 1200
 
 func (j *Judge) call(ctx context.Context, q question, req chat.ChatCompletionRequest) llm.Call {
 	c := llm.Call{Caller: llm.CallerOf(ctx), Purpose: q.purpose, Model: q.model, In: llm.TokensOf(lengthOf(req)), MaxOut: j.cfg.MaxOutputTokens}

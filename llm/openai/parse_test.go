@@ -22,6 +22,7 @@ import (
 var promptDigests = map[int]string{
 	1: "801af32e03d82c2e",
 	2: "b0aab28fb865eed8",
+	3: "6b94309304c94cbe",
 }
 
 func TestPromptVersion(t *testing.T) {
@@ -92,7 +93,8 @@ func TestSchemas(t *testing.T) {
 func TestReadExtraction(t *testing.T) {
 	t.Parallel()
 	draft := func(change func(map[string]any)) string {
-		m := map[string]any{"quote": "q", "text": "t", "summary": "s", "tags": []string{"a"}, "kind": "fact", "slot": "user", "key": "timezone", "importance": 5}
+		m := map[string]any{"quote": "q", "text": "t", "summary": "s", "tags": []string{"a"}, "kind": "fact", "slot": "user", "key": "timezone", "importance": 5,
+			"confidence": "weak", "ends": "date", "phrase": "by then", "date": "2028-02-29"}
 		change(m)
 		b, err := json.Marshal(map[string]any{"memories": []any{m}, "reason": "none"})
 		if err != nil {
@@ -110,7 +112,7 @@ func TestReadExtraction(t *testing.T) {
 	} {
 		t.Run("refuses "+name, func(t *testing.T) {
 			t.Parallel()
-			if out, _, err := readExtraction([]byte(draft(change))); err == nil || len(out.Drafts) != 0 {
+			if out, _, err := readExtraction([]byte(draft(change)), time.UTC); err == nil || len(out.Drafts) != 0 {
 				t.Errorf("got %+v, %v", out, err)
 			}
 		})
@@ -120,15 +122,37 @@ func TestReadExtraction(t *testing.T) {
 		for _, change := range []func(map[string]any){
 			func(m map[string]any) { m["slot"] = "none" }, func(m map[string]any) { m["key"] = " " },
 		} {
-			out, _, err := readExtraction([]byte(draft(change)))
+			out, _, err := readExtraction([]byte(draft(change)), time.UTC)
 			if err != nil || out.Drafts[0].Kind != oxbow.Semantic || out.Drafts[0].Slot != "" || out.Drafts[0].Key != "" {
+				t.Errorf("got %+v, %v", out, err)
+			}
+		}
+	})
+	t.Run("reads how surely it is stated and when it ends, in the zone", func(t *testing.T) {
+		t.Parallel()
+		zone := time.FixedZone("", 9*3600)
+		out, _, err := readExtraction([]byte(draft(func(map[string]any) {})), zone)
+		d := out.Drafts[0]
+		if err != nil || d.Rating == nil || d.Rating.Confidence != 0.3 || d.Expiry == nil || d.Expiry.Phrase != "by then" ||
+			!d.Expiry.Date.Equal(time.Date(2028, 2, 29, 23, 59, 59, 0, zone)) {
+			t.Errorf("got %+v, %v", d, err)
+		}
+	})
+	t.Run("leaves an end that makes no sense to be asked for alone", func(t *testing.T) {
+		t.Parallel()
+		for _, change := range []func(map[string]any){
+			func(m map[string]any) { m["date"] = "2027-02-29" }, func(m map[string]any) { m["phrase"] = "" },
+			func(m map[string]any) { m["ends"] = "event" }, func(m map[string]any) { m["ends"] = "never" },
+		} {
+			out, _, err := readExtraction([]byte(draft(change)), time.UTC)
+			if err != nil || len(out.Drafts) != 1 || out.Drafts[0].Expiry != nil || out.Drafts[0].Rating == nil {
 				t.Errorf("got %+v, %v", out, err)
 			}
 		}
 	})
 	t.Run("gives no address to what is no fact", func(t *testing.T) {
 		t.Parallel()
-		out, _, err := readExtraction([]byte(draft(func(m map[string]any) { m["kind"] = "preference" })))
+		out, _, err := readExtraction([]byte(draft(func(m map[string]any) { m["kind"] = "preference" })), time.UTC)
 		if err != nil || out.Drafts[0].Slot != "" || out.Drafts[0].Key != "" {
 			t.Errorf("got %+v, %v", out, err)
 		}
@@ -140,7 +164,7 @@ func TestReadExtraction(t *testing.T) {
 			m["tags"] = []string{"a", "a", "", strings.Repeat("x", 100), "b"}
 		}), `{"memories":[`), `],"reason":"none"}`)
 		raw := `{"reason":"none","memories":[` + strings.Repeat(one+",", maxDrafts+2) + one + `]}`
-		out, dropped, err := readExtraction([]byte(raw))
+		out, dropped, err := readExtraction([]byte(raw), time.UTC)
 		if err != nil || len(out.Drafts) != maxDrafts || dropped != 3 {
 			t.Fatalf("%d drafts, %d dropped, %v", len(out.Drafts), dropped, err)
 		}
@@ -179,7 +203,7 @@ func FuzzParse(f *testing.F) {
 		`{"relations":[{"label":"c1","relation":"contradicts"},{"label":"c9","relation":"supersedes"}]}`,
 		`{"phrase":"by Friday","ends":"date","date":"2026-11-20"}`, `{"groups":[{"labels":["c1","c2","c2","x"]}]}`,
 		`{"labels":["c2","c9","c2","c1","c3"]}`, `{"text":"a\u202eb","summary":"","tags":["x"]}`, `{"level":"weak","level":"explicit"}`, "```json\n{\"a\":\"}\"}\n```",
-		`{"memories":[{"quote":"q","text":"t","summary":"","tags":[],"kind":"fact","slot":"user","key":"k","importance":1e1}],"reason":"none"}`,
+		`{"memories":[{"quote":"q","text":"t","summary":"","tags":[],"kind":"fact","slot":"user","key":"k","importance":1e1,"confidence":"weak","ends":"date","phrase":"x","date":"2027-02-28"}],"reason":"none"}`,
 	} {
 		f.Add(seed)
 	}
@@ -211,10 +235,10 @@ func FuzzParse(f *testing.F) {
 func checkAnswer(t *testing.T, purpose string, raw []byte, offered map[string]int) {
 	switch purpose {
 	case extract:
-		out, _, err := readExtraction(raw)
+		out, _, err := readExtraction(raw, time.UTC)
 		for _, d := range out.Drafts {
 			if err != nil || d.Text == "" || d.Quote == "" || !(d.Importance >= 0 && d.Importance <= 10) || !slices.Contains(oxbow.Kinds, d.Kind) ||
-				(d.Kind == oxbow.Fact) != (d.Key != "") || utf8.RuneCountInString(d.Summary) > maxSummary || clean(d.Text) != d.Text {
+				(d.Kind == oxbow.Fact) != (d.Key != "") || d.Rating == nil || d.Expiry != nil && (!d.Expiry.Date.IsZero() || d.Expiry.Event) != (d.Expiry.Phrase != "") || utf8.RuneCountInString(d.Summary) > maxSummary || clean(d.Text) != d.Text {
 				t.Fatalf("the draft %+v is out of bounds (%v)", d, err)
 			}
 		}

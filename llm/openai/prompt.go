@@ -16,7 +16,7 @@ import (
 // promptVersion is the version of the prompts and schemas together; it stands
 // in the judge's name and in the first line of each prompt. It moves whenever
 // a word of either does (a test holds their digest).
-const promptVersion = 2
+const promptVersion = 3
 
 //go:embed prompts/*.txt schemas/*.json
 var files embed.FS
@@ -127,6 +127,9 @@ func (s sheet) systemText(withSchema bool) string {
 	return s.system + "\n- The JSON object holds to this JSON schema: " + string(s.schema)
 }
 
+// markLength is that of a fence's mark: 60 bits, which nobody guesses.
+const markLength = 12
+
 // userText gives the second message: the data in a fence with a fresh mark,
 // then the rule again, then what was wrong with the last answer. The data is
 // JSON on one line, so that no text in it can write a line of its own, and the
@@ -136,7 +139,7 @@ func (s sheet) userText(data any, complaint string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("encode the question: %w", err)
 	}
-	mark := rand.Text()
+	mark := rand.Text()[:markLength]
 	var out strings.Builder
 	fmt.Fprintf(&out, "BEGIN DATA %s\n%s\nEND DATA %s\n%s", mark, b, mark, s.after)
 	if complaint != "" {

@@ -69,7 +69,8 @@ type itemData struct {
 	SaidOn string `json:"said_on,omitempty"` // YYYY-MM-DD
 }
 
-// Extract asks for the memories of a turn. A turn without a word is not asked
+// Extract asks for the memories of a turn, and of each how surely it is stated
+// and when it ends: the turn is read once and not once for each question. A turn without a word is not asked
 // about.
 func (j *Judge) Extract(ctx context.Context, t llm.TurnText) (llm.Extraction, error) {
 	if t.User == "" && t.Assistant == "" && len(t.Parts) == 0 {
@@ -78,7 +79,7 @@ func (j *Judge) Extract(ctx context.Context, t llm.TurnText) (llm.Extraction, er
 	var out llm.Extraction
 	err := j.ask(ctx, j.judging(extract, j.turn(t), func(raw []byte) (err error) {
 		var dropped int
-		out, dropped, err = readExtraction(raw)
+		out, dropped, err = readExtraction(raw, t.At.Location())
 		j.dropped.Add(int64(dropped))
 		return err
 	}))
@@ -108,7 +109,12 @@ func (j *Judge) Relate(ctx context.Context, s llm.Statement, others []llm.Statem
 		return nil, err
 	}
 	var out []llm.Relation
-	data := relateData{Statement: j.statement(s), Others: j.statements(others)}
+	data := relateData{Statement: compared(j.statement(s)), Others: j.statements(others)}
+	data.Statement.Label = ""
+	for i, o := range data.Others {
+		data.Others[i] = compared(o)
+		data.Others[i].Text = cut(o.Text, maxItemBytes)
+	}
 	err = j.ask(ctx, j.judging(relate, data, func(raw []byte) (err error) {
 		var dropped int
 		out, dropped, err = readRelations(raw, offered)
@@ -175,8 +181,8 @@ func (j *Judge) Synthesize(ctx context.Context, items []llm.Statement) (llm.Synt
 	return out, j.ask(ctx, q)
 }
 
-// maxItemBytes is how much of a statement is shown where one is only to be
-// chosen: three or four sentences.
+// maxItemBytes is how much of a statement is shown where it is one of many, to be
+// chosen or to be compared with: three or four sentences.
 const maxItemBytes = 400
 
 // Select asks which statements help with a cue. A cue without a word, no
@@ -205,6 +211,16 @@ func (j *Judge) Select(ctx context.Context, cue string, items []llm.Statement, l
 		return err
 	}))
 	return out, err
+}
+
+// compared leaves out what a comparison does not go by; a source is said when it
+// is not the user.
+func compared(d statementData) statementData {
+	d.Kind = ""
+	if d.Source == oxbow.FromUser {
+		d.Source = ""
+	}
+	return d
 }
 
 func (j *Judge) judging(purpose string, data any, read func([]byte) error) question {

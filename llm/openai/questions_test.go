@@ -99,6 +99,23 @@ func TestRoundTrip(t *testing.T) {
 		synthesis: llm.Synthesis{Text: "Both.\nTogether.", Summary: "both", Tags: []string{"a", "b"}},
 		selected:  []string{"c2", "c1"},
 	}
+	// What a model says along with each memory is what it says of it alone.
+	along := llm.Extraction{Drafts: slices.Clone(o.extraction.Drafts)}
+	shown := []any{turn}
+	for i, d := range along.Drafts {
+		along.Drafts[i].Rating = &o.rating
+		along.Drafts[i].Expiry = &llm.Expiry{Date: time.Date(2026, 10, 25, 23, 59, 59, 0, time.UTC), Phrase: "until the 25th"}
+		source := oxbow.FromUser
+		shown = append(shown, d.Text, turn, llm.Statement{Label: "new", Text: d.Text, Kind: d.Kind, Key: d.Key, Source: source, SaidAt: turn.At}, "UTC")
+	}
+	// What is compared goes over the wire without its kind, and alone without a label.
+	bare := fact
+	bare.Label, bare.Kind = "", ""
+	others := two()
+	for i := range others {
+		others[i].Kind = ""
+	}
+	shown = append(shown, "They use MySQL.", turn, bare, others, fact, "Europe/Berlin", two(), two())
 	// What is only chosen goes over the wire with its words and its day alone.
 	items := []llm.Statement{{Label: "c1", Text: "The database is MySQL.", SaidAt: said.Truncate(24 * time.Hour)}, {Label: "c2", Text: "Ada likes tea."}}
 	for _, refuse := range [][]string{nil, {llmtest.StrictSchema, llmtest.LooseSchema, llmtest.JSONObject}} {
@@ -115,7 +132,7 @@ func TestRoundTrip(t *testing.T) {
 			}
 		}
 		extraction, err := j.Extract(ctx, turn)
-		check("extract", extraction, o.extraction, err)
+		check("extract", extraction, along, err)
 		rating, err := j.Confidence(ctx, "They use MySQL.", turn)
 		check("confidence", rating, o.rating, err)
 		relations, err := j.Relate(ctx, fact, two())
@@ -128,7 +145,7 @@ func TestRoundTrip(t *testing.T) {
 		check("synthesize", synthesis, o.synthesis, err)
 		selected, err := j.Select(ctx, "which \"database\"?", items, 2)
 		check("select", selected, o.selected, err)
-		check("what was shown", o.shown, []any{turn, "They use MySQL.", turn, fact, two(), fact, "Europe/Berlin", two(), two(), "which \"database\"?", items, 2}, nil)
+		check("what was shown", o.shown, append(slices.Clone(shown), "which \"database\"?", items, 2), nil)
 	}
 }
 
