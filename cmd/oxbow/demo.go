@@ -125,7 +125,8 @@ func (a *app) demoTurns(file, tenant string, today time.Time) ([]oxbow.Turn, err
 	return turns, nil
 }
 
-// epilogue asks why of three memories and leaves commands to go on with.
+// epilogue asks why of three memories, asks a few questions as an agent would,
+// and leaves commands to go on with.
 func (p *player) epilogue(ctx context.Context, conf settings) error {
 	superseded, merged, faded, err := p.protagonists(ctx)
 	if err != nil {
@@ -149,6 +150,13 @@ func (p *player) epilogue(ctx context.Context, conf settings) error {
 			return err
 		}
 		next = append(next, self+" memory why "+q.id[:8]+flags)
+	}
+	asked, err := p.askAll(ctx)
+	if err != nil {
+		return err
+	}
+	for _, q := range asked {
+		next = append(next, self+" recall "+shellWord(q.text)+" --scope "+shellWord(q.scope)+flags)
 	}
 	next = append(next, self+" doctor --deep"+flags)
 	_, _ = fmt.Fprintf(p.out, "\nIt is all still there. Go on with:\n")

@@ -86,6 +86,19 @@ func TestDemo(t *testing.T) {
 	}
 	onSQLite := storyOf(t, file)
 
+	t.Run("answers by what is known now, and of the past by what was known then", func(t *testing.T) {
+		_, now, _ := strings.Cut(onSQLite, "Is our main database PostgreSQL or MySQL? (recalled from project:atlas)\n")
+		_, then, asked := strings.Cut(onSQLite, "Is our main database PostgreSQL or MySQL? (recalled from project:atlas, asked of 20 July 2026)\n")
+		now, _, _ = strings.Cut(now, "Is our main")
+		then, _, _ = strings.Cut(then, "[end of recalled memories]")
+		if !strings.Contains(now, "from PostgreSQL to MySQL") || strings.Contains(now, "PostgreSQL 15") {
+			t.Errorf("now: %s", now)
+		}
+		if !asked || !strings.Contains(then, "PostgreSQL 15") || strings.Contains(then, "to MySQL") {
+			t.Errorf("then: %s", then)
+		}
+	})
+
 	t.Run("tells the same story on Postgres", func(t *testing.T) {
 		st, err := postgres.Open(ctx, postgres.Config{URL: pgtest.URL(t)})
 		if err != nil {
