@@ -78,6 +78,10 @@ func newRecaller(cfg Config) *recall.Recaller {
 // Store gives the store, for what only reads.
 func (e *Engine) Store() store.Store { return e.st }
 
+// Recaller gives the engine's recall, for what asks at a present of its own and
+// counts no use.
+func (e *Engine) Recaller() *recall.Recaller { return e.recaller }
+
 // Now gives the present, by the engine's clock.
 func (e *Engine) Now() time.Time { return e.now() }
 

@@ -241,11 +241,7 @@ func (b *evalBed) ask(ctx context.Context, r eval.Asker, how eval.Asking) ([]eva
 
 // recaller gives recall as oxbow recall has it.
 func (b *evalBed) recaller() *recall.Recaller {
-	c := recall.Config{Store: b.Store, Embedder: b.embedder}
-	if s, ok := b.judge.(llm.Selector); ok {
-		c.Selector = s
-	}
-	return recall.New(c)
+	return newEngine(b.conf, b.Store, b.judge, b.embedder).Recaller()
 }
 
 // strategiesOf reads the values of --strategy.

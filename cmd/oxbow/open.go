@@ -54,10 +54,15 @@ func (a *app) heeding(heed bool, fn func(ctx context.Context, s *session, args [
 			return errors.Join(err, st.Close())
 		}
 		s := &session{app: a, conf: conf, st: st, judge: judge, embeds: embeds, tenant: conf.text("tenant"),
-			engine: engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate, Embedder: embeds,
-				Budget: conf.budget()})}
+			engine: newEngine(conf, st, judge, embeds)}
 		return errors.Join(fn(cmd.Context(), s, args), st.Close())
 	}
+}
+
+// newEngine gives every command the same engine, so that what is measured is
+// what is used.
+func newEngine(conf settings, st store.Store, judge llm.Judge, embeds llm.Embedder) *engine.Engine {
+	return engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate, Embedder: embeds, Budget: conf.budget()})
 }
 
 func (a *app) checkedSettings(cmd *cobra.Command, heed bool) (settings, error) {
