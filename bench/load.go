@@ -221,7 +221,7 @@ var (
 		rating rated confirmations source pinned said_at confirmed_at touched_at expires_at review_at turn conversation quote
 		derived created_at version access_count last_used_at ref_time half_life fades_at rank_key`)
 	contentColumns = strings.Fields(`id scope owner salt body`)
-	eventColumns   = strings.Fields(`scope memory version type before after links unlinks reason actor judge run at recorded_at`)
+	eventColumns   = strings.Fields(`scope memory memory_seq version type before after links unlinks reason actor judge run at recorded_at`)
 	termColumns    = strings.Fields(`scope term memory tf length`)
 )
 
@@ -236,8 +236,8 @@ func (d *db) writePlan(ctx context.Context, b bulk, scope int64, from int, p *st
 			d.at(m.SaidAt), nil, nil, d.at(m.ExpiresAt), nil, "", m.Conversation, store.JSON(m.Quote), false, d.at(m.CreatedAt), m.Version,
 			m.AccessCount, d.at(m.LastUsedAt), d.at(m.RefTime()), m.HalfLife, d.at(m.FadesAt), m.RankKey})
 	}
-	for _, e := range p.Events {
-		events = append(events, []any{scope, e.Memory, e.Version, string(e.Type), store.JSON(e.Before), store.JSON(e.After), "", "",
+	for i, e := range p.Events { // one for each memory that is made, in their order
+		events = append(events, []any{scope, e.Memory, int64(from + i + 1), e.Version, string(e.Type), store.JSON(e.Before), store.JSON(e.After), "", "",
 			e.Reason, e.Actor, e.Judge, e.Run, d.at(e.At), d.at(e.RecordedAt)})
 	}
 	return errors.Join(b.insert(ctx, "contents", contentColumns, contents), b.insert(ctx, "memories", memoryColumns, memories),

@@ -25,15 +25,15 @@ func (d Deps) commit(ctx context.Context, row *rivertype.JobRow, key, run string
 
 // commitStep gives a job one of several effects, without completing it.
 func (d Deps) commitStep(ctx context.Context, row *rivertype.JobRow, key, run string, fn func(context.Context, store.Tx) error) error {
-	if d.Unguarded {
-		return d.Store.InTx(ctx, fn)
-	}
 	return d.Store.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
 		return d.step(ctx, tx, row, key, run, fn)
 	})
 }
 
 func (d Deps) step(ctx context.Context, tx store.Tx, row *rivertype.JobRow, key, run string, fn func(context.Context, store.Tx) error) error {
+	if d.Unguarded {
+		return fn(ctx, tx)
+	}
 	if err := tx.Fence(ctx, row); err != nil {
 		return err
 	}
@@ -58,11 +58,7 @@ func (d Deps) stepIn(ctx context.Context, scope oxbow.Scope, row *rivertype.JobR
 		if err != nil {
 			return err
 		}
-		locked := func(ctx context.Context, tx store.Tx) error { return fn(ctx, tx, s) }
-		if d.Unguarded {
-			return locked(ctx, tx)
-		}
-		return d.step(ctx, tx, row, key, run, locked)
+		return d.step(ctx, tx, row, key, run, func(ctx context.Context, tx store.Tx) error { return fn(ctx, tx, s) })
 	})
 }
 

@@ -33,8 +33,10 @@ func (w *decayWorker) Work(ctx context.Context, job *river.Job[Decay]) error {
 	return w.outcome(ctx, job.JobRow, job.Args.About, w.runPass(ctx, job.JobRow, job.Args.PassArgs, passes["decay"]))
 }
 
-// planDecay gives what has faded at now. The guard leaves alone what is used,
-// restored or edited between the reading and the writing.
+const fadedReason = "its strength fell under the threshold"
+
+// planDecay gives what has faded at now, the longest faded first. The pass
+// itself writes it as a set, of what has faded still.
 func planDecay(ctx context.Context, r store.Reader, s oxbow.ScopeSettings, now time.Time, after string, limit int) ([]oxbow.Change, string, error) {
 	ms, err := r.Faded(ctx, s.Scope, now, after, limit)
 	if err != nil {
@@ -42,8 +44,8 @@ func planDecay(ctx context.Context, r store.Reader, s oxbow.ScopeSettings, now t
 	}
 	changes := make([]oxbow.Change, len(ms))
 	for i, m := range ms {
-		changes[i] = guarded(oxbow.ArchivedEvent, m, "its strength fell under the threshold")
+		changes[i] = guarded(oxbow.ArchivedEvent, m, fadedReason)
 		changes[i].Guard.FadedBy = now
 	}
-	return changes, nextCursor(ms, limit), nil
+	return changes, nextCursor(ms, limit, func(m oxbow.Memory) time.Time { return m.FadesAt }), nil
 }

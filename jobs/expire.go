@@ -31,6 +31,8 @@ func (w *expireWorker) Work(ctx context.Context, job *river.Job[Expire]) error {
 	return w.outcome(ctx, job.JobRow, job.Args.About, w.runPass(ctx, job.JobRow, job.Args.PassArgs, passes["expire"]))
 }
 
+const expiredReason = "the day it named has passed"
+
 // planExpire gives what is past its date at now.
 func planExpire(ctx context.Context, r store.Reader, s oxbow.ScopeSettings, now time.Time, after string, limit int) ([]oxbow.Change, string, error) {
 	ms, err := r.PastExpiry(ctx, s.Scope, now, after, limit)
@@ -39,7 +41,7 @@ func planExpire(ctx context.Context, r store.Reader, s oxbow.ScopeSettings, now 
 	}
 	changes := make([]oxbow.Change, len(ms))
 	for i, m := range ms {
-		changes[i] = guarded(oxbow.ExpiredEvent, m, "the day it named has passed")
+		changes[i] = guarded(oxbow.ExpiredEvent, m, expiredReason)
 	}
-	return changes, nextCursor(ms, limit), nil
+	return changes, nextCursor(ms, limit, func(m oxbow.Memory) time.Time { return m.ExpiresAt }), nil
 }

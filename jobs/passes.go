@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -18,12 +19,16 @@ type pass struct {
 	name   string
 	braked bool
 	plan   func(ctx context.Context, r store.Reader, s oxbow.ScopeSettings, now time.Time, after string, limit int) ([]oxbow.Change, string, error)
+	// retires is set where whatever is due is retired. Such a batch is chosen
+	// where it is written, as a set, and the plan only says what it would be.
+	retires oxbow.EventType
+	reason  string
 }
 
 // passes are those that a plan describes, by name.
 var passes = map[string]pass{
-	"decay":  {name: "decay", braked: true, plan: planDecay},
-	"expire": {name: "expire", plan: planExpire},
+	"decay":  {name: "decay", braked: true, plan: planDecay, retires: oxbow.ArchivedEvent, reason: fadedReason},
+	"expire": {name: "expire", plan: planExpire, retires: oxbow.ExpiredEvent, reason: expiredReason},
 	"prune":  {name: "prune", braked: true, plan: planPrune},
 }
 
@@ -62,24 +67,35 @@ func (d Deps) runPass(ctx context.Context, row *rivertype.JobRow, args PassArgs,
 		return d.orComplete(ctx, row, err)
 	}
 	for {
-		changes, cursor, err := p.plan(ctx, d.Store, s, Milli(args.Now), run.Cursor, d.passBatch())
+		changes, cursor, err := p.plan(ctx, d.Store, s, Milli(args.Now), run.Cursor, d.ahead(p))
 		if err != nil {
 			return err
 		}
-		changes, cut, err := d.brake(ctx, s, args, p, changes)
+		if len(changes) == 0 && (cursor == "" || p.retires != "") {
+			return d.endRun(ctx, row, run, false)
+		}
+		if len(changes) == 0 {
+			run.Cursor = cursor
+			continue
+		}
+		moved, cut, err := d.writeBatch(ctx, row, args, p, run, changes, cursor)
 		if err != nil {
 			return err
 		}
-		if len(changes) > 0 {
-			if err := d.applyBatch(ctx, row, args, p, &run, changes, cursor); err != nil {
-				return err
-			}
-		}
-		if cut || cursor == "" {
+		if cut || moved == run.Cursor || cursor == "" && p.retires == "" {
 			return d.endRun(ctx, row, run, cut)
 		}
-		run.Cursor = cursor
+		run.Cursor = moved
 	}
+}
+
+// ahead is how much of a pass is planned before a batch: all of it, or, where
+// the batch is chosen as it is written, whether there is any.
+func (d Deps) ahead(p pass) int {
+	if p.retires != "" {
+		return 1
+	}
+	return d.passBatch()
 }
 
 func (d Deps) orComplete(ctx context.Context, row *rivertype.JobRow, err error) error {
@@ -101,16 +117,21 @@ func (d Deps) beginRun(ctx context.Context, a About, name string) (oxbow.Run, er
 	return run, d.Store.InTx(ctx, func(ctx context.Context, tx store.Tx) error { return tx.PutRun(ctx, run) })
 }
 
-// brake cuts a batch to what the pass may still change in this scope today.
+// brake cuts a plan to what the pass may still change in this scope today.
 func (d Deps) brake(ctx context.Context, s oxbow.ScopeSettings, args PassArgs, p pass, changes []oxbow.Change) ([]oxbow.Change, bool, error) {
-	if !p.braked || len(changes) == 0 {
-		return changes, false, nil
-	}
-	left, err := allowance(ctx, d.Store, s, args.Now, args.MaxShare)
+	left, err := p.allowance(ctx, d.Store, s, args)
 	if err != nil || left >= len(changes) {
 		return changes, false, err
 	}
 	return changes[:left], true, nil
+}
+
+// allowance gives how many memories the pass may still change.
+func (p pass) allowance(ctx context.Context, r store.PassReader, s oxbow.ScopeSettings, args PassArgs) (int, error) {
+	if !p.braked {
+		return math.MaxInt, nil
+	}
+	return allowance(ctx, r, s, args.Now, args.MaxShare)
 }
 
 // allowance gives how many memories passes may still change in a scope.
@@ -122,17 +143,64 @@ func allowance(ctx context.Context, r store.PassReader, s oxbow.ScopeSettings, n
 	return oxbow.Brake(s.Memories, changed, maxShare), err
 }
 
-func (d Deps) applyBatch(ctx context.Context, row *rivertype.JobRow, args PassArgs, p pass, run *oxbow.Run, changes []oxbow.Change, cursor string) error {
-	key := p.name + ":" + run.ID + ":" + run.Cursor
-	return d.commitStep(ctx, row, key, run.ID, func(ctx context.Context, tx store.Tx) error {
-		done, err := tx.Apply(ctx, d.batch(args.About), sign(changes, actor(args.About), ""))
+// writeBatch writes what comes after the run's cursor, once, and gives the
+// cursor after it and whether the brake cut it. How much may be changed is read
+// under the lock of the scope: two passes at one hour share the allowance. What
+// another attempt wrote before is skipped.
+func (d Deps) writeBatch(ctx context.Context, row *rivertype.JobRow, args PassArgs, p pass, run oxbow.Run, changes []oxbow.Change, cursor string) (moved string, cut bool, err error) {
+	first := false
+	err = d.Store.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+		first, moved, cut = false, run.Cursor, false
+		if _, err := tx.LockScope(ctx, args.scope(), d.now()); err != nil {
+			return err
+		}
+		s, err := tx.Scope(ctx, args.scope()) // the lock may know an older count of memories
 		if err != nil {
 			return err
 		}
-		r := *run
-		r.Cursor, r.Counts = cursor, counted(done.Events, 0)
-		return tx.PutRun(ctx, r)
+		left, err := p.allowance(ctx, tx, s, args)
+		if err != nil {
+			return err
+		}
+		if cut = left == 0; cut {
+			return nil // without a ledger key, so that the run can go on here
+		}
+		return d.step(ctx, tx, row, p.name+":"+run.ID+":"+run.Cursor, run.ID, func(ctx context.Context, tx store.Tx) error {
+			first = true
+			r := run
+			if p.retires != "" {
+				r.Cursor, r.Counts, err = d.retire(ctx, tx, args, p, run.Cursor, min(left, d.passBatch()))
+			} else {
+				cut = left < len(changes)
+				r.Cursor = cursor
+				r.Counts, err = d.applyBatch(ctx, tx, args, changes[:min(left, len(changes))])
+			}
+			if err != nil {
+				return err
+			}
+			moved = r.Cursor
+			return tx.PutRun(ctx, r)
+		})
 	})
+	if err == nil && !first && !cut {
+		run, err = d.Store.Run(ctx, args.Tenant, run.ID)
+		moved = run.Cursor
+	}
+	return moved, cut, err
+}
+
+func (d Deps) retire(ctx context.Context, tx store.Tx, args PassArgs, p pass, after string, limit int) (string, map[string]int, error) {
+	done, err := tx.Retire(ctx, d.batch(args.About), store.Retirement{Type: p.retires, Reason: p.reason,
+		Actor: actor(args.About), After: after, Limit: limit})
+	if err != nil || done.Count == 0 {
+		return after, nil, err
+	}
+	return done.Last, map[string]int{string(p.retires): done.Count}, nil
+}
+
+func (d Deps) applyBatch(ctx context.Context, tx store.Tx, args PassArgs, changes []oxbow.Change) (map[string]int, error) {
+	done, err := tx.Apply(ctx, d.batch(args.About), sign(changes, actor(args.About), ""))
+	return counted(done.Events, 0), err
 }
 
 // actor names who set a pass going.
@@ -159,10 +227,11 @@ func guarded(t oxbow.EventType, m oxbow.Memory, reason string) oxbow.Change {
 		Guard: &oxbow.Guard{Status: m.Status, ContentVersion: m.ContentVersion}}
 }
 
-// nextCursor gives the id after which a full page goes on, "" after the last.
-func nextCursor(ms []oxbow.Memory, limit int) string {
+// nextCursor gives the place after which a full page goes on, "" after the last.
+func nextCursor(ms []oxbow.Memory, limit int, due func(oxbow.Memory) time.Time) string {
 	if len(ms) < limit {
 		return ""
 	}
-	return ms[len(ms)-1].ID
+	last := ms[len(ms)-1]
+	return store.Place(due(last), last.ID)
 }

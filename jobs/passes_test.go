@@ -23,6 +23,8 @@ func TestDecay(t *testing.T) {
 		story{"leaves alone what is pinned", decayPinned},
 		story{"stops at the brake, says so, and goes on when it is lifted", brakeStops},
 		story{"counts twenty for a small scope and a twentieth of a large one", brakeShare},
+		story{"shares its allowance with a prune at the same hour", func(b *lab.Bench) { brakeShared(b, "decay", "prune") }},
+		story{"leaves a prune that came second what it left of the allowance", func(b *lab.Bench) { brakeShared(b, "prune", "decay") }},
 		story{"lets what is used between the reading and the writing stay", usedMeanwhile},
 		story{"goes on where a failure in its second batch left it", resumes},
 		story{"ends well in a scope that nobody ever wrote to", unknownScope},
@@ -122,6 +124,25 @@ func brakeShare(b *lab.Bench) {
 	b.Pass("decay", now.Add(25*time.Hour))
 	equal(b, "what is left after another day", active(b), 540)
 	b.Clean()
+}
+
+// brakeShared has the other pass run when the first one has read what it may
+// change and has not changed it yet.
+func brakeShared(b *lab.Bench, first, other string) {
+	capped(b, 1)
+	now := fadeMany(b, 60)
+	begun := 0
+	b.BeforeTx = func() {
+		// The first transaction stores the run; the second one is its batch.
+		if begun++; begun == 2 {
+			b.BeforeTx = nil
+			b.Must(b.Do(b.Ctx, b.Deps(), lab.RowOf(b, passArgs(b, other, oxbow.NewID(other), now))))
+		}
+	}
+	run := b.Pass(first, now)
+	equal(b, "the transactions of the first", begun, 2)
+	equal(b, "the first run", run.Status, oxbow.RunStopped)
+	equal(b, "what is left of both", active(b), 40)
 }
 
 func usedMeanwhile(b *lab.Bench) {

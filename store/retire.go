@@ -1,107 +1,53 @@
 package store
 
 import (
-	"encoding/json"
-	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
 )
 
-// retireMin is from how many changes on it pays to write them as a set.
-const retireMin = 32
-
-// Retirement is a call of Apply that does one and the same thing to many
-// memories: active ones that nobody touched since they were read lose their
-// status, and nothing else about them changes. That is what passes do, so both
-// databases write it as a set, with the guard in the UPDATE itself, instead of
-// reading, planning and writing row by row. What it does is what Plan would do.
+// Retirement is a change of many memories that is named by what they have in
+// common and not one by one: of the active ones that are due at the batch's Now,
+// the first Limit after a place lose their status, and nothing else about them
+// changes.
 type Retirement struct {
-	Type                  oxbow.EventType
-	To                    oxbow.Status
-	Reason, Actor, Judge  string
-	FadedBy               time.Time // zero, or the instant by which they must fade
-	IDs                   []string
-	ContentVersions       []int
-	changes               map[string]oxbow.Change
-	beforeJSON, afterJSON string
+	// Type is archived, for what has faded, or expired, for what is past its
+	// date. Faded and PastExpiry have the orders.
+	Type          oxbow.EventType
+	Reason, Actor string
+	After         string // a Place
+	Limit         int
 }
 
-// NewRetirement gives the changes as a retirement, if they are one.
-func NewRetirement(changes []oxbow.Change) (Retirement, bool) {
-	if len(changes) < retireMin || !retires(changes[0]) {
-		return Retirement{}, false
+// Patches gives what stands in each of its events.
+func (r Retirement) Patches() (before, after oxbow.Patch, err error) {
+	to, err := oxbow.Move(r.Type, oxbow.Active)
+	if err == nil && to != oxbow.Archived && to != oxbow.Expired {
+		err = oxbow.Errorf(oxbow.CodeInternal, "nothing is due to be %s", r.Type)
 	}
-	first := changes[0]
-	to, err := oxbow.Move(first.Type, oxbow.Active)
-	if err != nil {
-		return Retirement{}, false
-	}
-	r := Retirement{Type: first.Type, To: to, Reason: first.Reason, Actor: first.Actor, Judge: first.Judge,
-		FadedBy: first.Guard.FadedBy, changes: make(map[string]oxbow.Change, len(changes))}
-	for _, c := range changes {
-		_, twice := r.changes[c.Memory]
-		same := retires(c) && c.Type == r.Type && c.Reason == r.Reason && c.Actor == r.Actor && c.Judge == r.Judge &&
-			c.Guard.FadedBy.Equal(r.FadedBy)
-		if !same || twice {
-			return Retirement{}, false
-		}
-		r.changes[c.Memory] = c
-		r.IDs = append(r.IDs, c.Memory)
-		r.ContentVersions = append(r.ContentVersions, c.Guard.ContentVersion)
-	}
-	before, after := oxbow.Active, r.To
-	r.beforeJSON, r.afterJSON = JSON(oxbow.Patch{Status: &before}), JSON(oxbow.Patch{Status: &after})
-	return r, true
+	active := oxbow.Active
+	return oxbow.Patch{Status: &active}, oxbow.Patch{Status: &to}, err
 }
 
-// retires tells whether a change takes a status and touches nothing else.
-func retires(c oxbow.Change) bool {
-	return (c.Type == oxbow.ArchivedEvent || c.Type == oxbow.ExpiredEvent) && c.New == nil && c.Content == nil &&
-		c.Set == (oxbow.Patch{}) && len(c.Links)+len(c.Unlinks) == 0 &&
-		c.Guard != nil && c.Guard.Status == oxbow.Active
-}
-
-// BeforeJSON is the patch that each of its events has as its before.
-func (r Retirement) BeforeJSON() string { return r.beforeJSON }
-
-// AfterJSON is the patch that each of its events has as its after.
-func (r Retirement) AfterJSON() string { return r.afterJSON }
-
-// Retired is a memory that was retired, with its version after that.
+// Retired is what a retirement did.
 type Retired struct {
-	ID      string
-	Version int
+	Count int    // how many memories it changed
+	Last  string // the Place of the last of them, else the one it began after
 }
 
-// MarshalJSON gives [id, version], the form in which a query takes it.
-func (r Retired) MarshalJSON() ([]byte, error) { return json.Marshal([2]any{r.ID, r.Version}) }
+// Place names a place in an order by instant and then by id, for going on after
+// it.
+func Place(at time.Time, id string) string { return strconv.FormatInt(at.UnixMilli(), 10) + ":" + id }
 
-// Applied gives the events of what was retired, whose numbers are seqs in the
-// same order, and the changes that were stale.
-func (r Retirement) Applied(b Batch, done []Retired, seqs []int64) Applied {
-	before, after := oxbow.Active, r.To
-	out := Applied{Events: make([]oxbow.Event, len(done))}
-	for i, d := range done {
-		out.Events[i] = oxbow.Event{Seq: seqs[i], Scope: b.Scope, Memory: d.ID, Version: d.Version, Type: r.Type,
-			Before: oxbow.Patch{Status: &before}, After: oxbow.Patch{Status: &after},
-			Reason: r.Reason, Actor: r.Actor, Judge: r.Judge, Run: b.Run, At: b.Now, RecordedAt: b.RecordedAt}
-		delete(r.changes, d.ID)
+// ParsePlace reads what Place made. Anything else is the place before the first,
+// which is where a pass begins that has nothing to go on from.
+func ParsePlace(place string) (at time.Time, id string) {
+	ms, id, found := strings.Cut(place, ":")
+	n, err := strconv.ParseInt(ms, 10, 64)
+	if !found || err != nil {
+		return time.Time{}, ""
 	}
-	for _, id := range r.IDs {
-		if c, ok := r.changes[id]; ok {
-			out.Stale = append(out.Stale, c)
-		}
-	}
-	return out
-}
-
-// Sort puts what was retired in the order of the changes, in which the events
-// are numbered.
-func (r Retirement) Sort(done []Retired) {
-	at := make(map[string]int, len(r.IDs))
-	for i, id := range r.IDs {
-		at[id] = i
-	}
-	slices.SortFunc(done, func(a, b Retired) int { return at[a.ID] - at[b.ID] })
+	return time.UnixMilli(n).UTC(), id
 }

@@ -64,6 +64,7 @@ type Reader interface {
 // Writer is everything that can be changed.
 type Writer interface {
 	MemoryWriter
+	PassWriter
 	TurnWriter
 	RunWriter
 	ScopeWriter
@@ -227,14 +228,15 @@ type Schedule struct {
 	Paused  bool        `json:"paused"`
 }
 
-// PassReader gives passes their candidates. Every method pages by id: it gives
-// ids greater than after, ascending.
+// PassReader gives passes their candidates, in pages that begin after a place:
+// "" is before the first.
 type PassReader interface {
 	// Faded gives active, unpinned memories whose FadesAt is at or before now,
-	// and of each only the id, status and content version.
+	// by FadesAt, then by id, and of each only the id, status, content version
+	// and the instants. after is a Place.
 	Faded(ctx context.Context, s oxbow.Scope, now time.Time, after string, limit int) ([]oxbow.Memory, error)
-	// PastExpiry gives active memories whose ExpiresAt is at or before now, in
-	// the same way.
+	// PastExpiry gives active memories whose ExpiresAt is at or before now, by
+	// ExpiresAt, in the same way.
 	PastExpiry(ctx context.Context, s oxbow.Scope, now time.Time, after string, limit int) ([]oxbow.Memory, error)
 	// Slots counts the active memories of a scope by slot; "" is free ones.
 	Slots(ctx context.Context, s oxbow.Scope) (map[string]int, error)
@@ -246,7 +248,8 @@ type PassReader interface {
 	// PassChanges counts the changes that passes (not expire) made in a scope
 	// about instants after since, up to until.
 	PassChanges(ctx context.Context, s oxbow.Scope, since, until time.Time) (int, error)
-	// AllMemories gives every memory of a scope, in any status.
+	// AllMemories gives every memory of a scope, in any status, by id; after is
+	// an id.
 	AllMemories(ctx context.Context, s oxbow.Scope, after string, limit int) ([]oxbow.Memory, error)
 }
 
@@ -269,9 +272,6 @@ type MemoryWriter interface {
 	// Use counts one use of each memory at now, at most one per memory and
 	// day, and gives how many counted. Unknown ids are left out.
 	Use(ctx context.Context, tenant string, ids []string, now time.Time) (int, error)
-	// Rederive recomputes the derived fields of memories from a policy.
-	// Idempotent.
-	Rederive(ctx context.Context, s oxbow.Scope, p oxbow.Policy, ids []string) error
 	// Erase removes the contents of memories, their terms, and every earlier
 	// content that they had. The events stay. Apply an erased change first.
 	Erase(ctx context.Context, s oxbow.Scope, ids []string) error
@@ -290,6 +290,18 @@ type Batch struct {
 type Applied struct {
 	Events []oxbow.Event
 	Stale  []oxbow.Change
+}
+
+// PassWriter changes many memories at once.
+type PassWriter interface {
+	// Retire is Apply for what is due, as a set: it does what Apply would do to
+	// the same memories, with one event each, and takes no memory that was used,
+	// restored or edited meanwhile and is no longer due. Not idempotent: use a
+	// ledger key.
+	Retire(ctx context.Context, b Batch, r Retirement) (Retired, error)
+	// Rederive recomputes the derived fields of memories from a policy.
+	// Idempotent.
+	Rederive(ctx context.Context, s oxbow.Scope, p oxbow.Policy, ids []string) error
 }
 
 // TurnWriter changes turns.

@@ -50,7 +50,8 @@ type Bench struct {
 	Twice bool
 	// BeforeTx, when it is set, is called before a job's transactions.
 	BeforeTx func()
-	// BeforeApply, when it is set, may make a job's changes fail.
+	// BeforeApply, when it is set, may make a job's changes fail. It is given
+	// none for what is retired as a set.
 	BeforeApply func([]oxbow.Change) error
 
 	attempts map[int64]int
@@ -333,4 +334,13 @@ func (t directTx) Apply(ctx context.Context, batch store.Batch, changes []oxbow.
 		}
 	}
 	return t.Tx.Apply(ctx, batch, changes)
+}
+
+func (t directTx) Retire(ctx context.Context, batch store.Batch, r store.Retirement) (store.Retired, error) {
+	if t.b.BeforeApply != nil {
+		if err := t.b.BeforeApply(nil); err != nil {
+			return store.Retired{}, err
+		}
+	}
+	return t.Tx.Retire(ctx, batch, r)
 }

@@ -87,13 +87,6 @@ func (t *tx) Apply(ctx context.Context, b store.Batch, changes []oxbow.Change) (
 	if err != nil {
 		return store.Applied{}, err
 	}
-	if r, ok := store.NewRetirement(changes); ok {
-		seq, err := t.scopeSeq(ctx, b.Scope)
-		if err != nil {
-			return store.Applied{}, err
-		}
-		return t.retire(ctx, b, seq, r)
-	}
 	read := lockedBare
 	if store.NeedsContent(changes) {
 		read = lockedMemories
@@ -290,8 +283,8 @@ func dropTerms(b *batch, scope int64, m oxbow.Memory) {
 }
 
 const insertEvents = `
-	INSERT INTO memory_events (scope, memory, version, type, before, after, links, unlinks, reason, actor, judge, run, at, recorded_at)
-	SELECT $1, u.memory, u.version, u.type, u.before, u.after, u.links, u.unlinks, u.reason, u.actor, u.judge, u.run, u.at, u.recorded_at
+	INSERT INTO memory_events (scope, memory, memory_seq, version, type, before, after, links, unlinks, reason, actor, judge, run, at, recorded_at)
+	SELECT $1, u.memory, (SELECT m.seq FROM memories m WHERE m.id = u.memory COLLATE "C"), u.version, u.type, u.before, u.after, u.links, u.unlinks, u.reason, u.actor, u.judge, u.run, u.at, u.recorded_at
 	FROM unnest($2::text[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
 		$11::text[], $12::text[], $13::timestamptz[], $14::timestamptz[]) WITH ORDINALITY
 		u (memory, version, type, before, after, links, unlinks, reason, actor, judge, run, at, recorded_at, place)
@@ -424,7 +417,7 @@ func (t *tx) writeUse(ctx context.Context, ms []oxbow.Memory, doing string) erro
 	return nil
 }
 
-// Rederive implements store.MemoryWriter.
+// Rederive implements store.PassWriter.
 func (t *tx) Rederive(ctx context.Context, s oxbow.Scope, p oxbow.Policy, ids []string) error {
 	found, err := t.lockMemories(ctx, s, store.Sorted(ids), lockedBare)
 	if err != nil {

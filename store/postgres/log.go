@@ -44,7 +44,7 @@ func (r reader) Events(ctx context.Context, f store.EventFilter) ([]oxbow.Event,
 	w := where{}
 	w.add("s.tenant = $", f.Tenant)
 	w.addIf(f.Scope != "", "s.name = $", f.Scope)
-	w.addIf(f.Memory != "", "e.memory = $", f.Memory)
+	w.addIf(f.Memory != "", "e.memory_seq = (SELECT seq FROM memories WHERE id = $)", f.Memory)
 	w.addIf(f.Run != "", "e.run = $", f.Run)
 	w.addIf(len(f.Types) > 0, "e.type = ANY($)", texts(f.Types))
 	w.addIf(!f.Since.IsZero(), "e.at >= $", ts(f.Since))
@@ -59,7 +59,8 @@ func (r reader) Events(ctx context.Context, f store.EventFilter) ([]oxbow.Event,
 	return collect(ctx, r.q, "read events", scanEvent, query, w.args...)
 }
 
-const eventsOf = selectEvent + ` WHERE s.tenant = $1 AND e.memory = ANY($2) ORDER BY e.memory, e.version`
+const eventsOf = selectEvent + `
+	WHERE s.tenant = $1 AND e.memory_seq = ANY(ARRAY(SELECT seq FROM memories WHERE id = ANY($2))) ORDER BY e.memory, e.version`
 
 // EventsOf implements store.LogReader.
 func (r reader) EventsOf(ctx context.Context, tenant string, ids []string) ([]oxbow.Event, error) {

@@ -7,34 +7,47 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // bareMemory leaves the content out, for passes that do not look at it.
 const bareMemory = `SELECT` + memoryColumns + `, '{}' FROM memories m JOIN scopes s ON s.seq = m.scope`
 
 // candidate is all of a memory that a pass needs to retire it.
-const candidate = `SELECT m.id, m.status, m.content_version FROM memories m`
+const candidate = `SELECT m.id, m.status, m.content_version, m.fades_at, m.expires_at FROM memories m`
 
 func scanCandidate(rows pgx.Rows) (oxbow.Memory, error) {
 	var m oxbow.Memory
-	err := rows.Scan(&m.ID, &m.Status, &m.ContentVersion)
+	var fades, expires *time.Time
+	err := rows.Scan(&m.ID, &m.Status, &m.ContentVersion, &fades, &expires)
+	m.FadesAt, m.ExpiresAt = fromNull(fades), fromNull(expires)
 	return m, err
 }
 
-const faded = candidate + `
-	WHERE m.scope = $1 AND m.status = 'active' AND m.fades_at IS NOT NULL AND m.fades_at <= $2 AND m.id > $3 ORDER BY m.id LIMIT $4`
+// Both walk their index, so that a batch costs no more than it takes, whatever
+// waits behind it, and rows of one age, which stand together, come together.
+const (
+	fadedAt = `
+	WHERE m.scope = $1 AND m.status = 'active' AND m.fades_at IS NOT NULL AND m.fades_at <= $2
+		AND m.fades_at >= $3 AND (m.fades_at > $3 OR m.id > $4) ORDER BY m.fades_at, m.id LIMIT $5`
+	expiredAt = `
+	WHERE m.scope = $1 AND m.status = 'active' AND m.expires_at IS NOT NULL AND m.expires_at <= $2
+		AND m.expires_at >= $3 AND (m.expires_at > $3 OR m.id > $4) ORDER BY m.expires_at, m.id LIMIT $5`
+)
+
+func memoryFadesAt(m oxbow.Memory) time.Time   { return m.FadesAt }
+func memoryExpiresAt(m oxbow.Memory) time.Time { return m.ExpiresAt }
 
 // Faded implements store.PassReader.
 func (r reader) Faded(ctx context.Context, s oxbow.Scope, now time.Time, after string, limit int) ([]oxbow.Memory, error) {
-	return r.candidates(ctx, s, faded, ts(now), after, limit)
+	at, id := store.ParsePlace(after)
+	return r.candidates(ctx, s, candidate+fadedAt, ts(now), ts(at), id, limit)
 }
-
-const pastExpiry = candidate + `
-	WHERE m.scope = $1 AND m.status = 'active' AND m.expires_at IS NOT NULL AND m.expires_at <= $2 AND m.id > $3 ORDER BY m.id LIMIT $4`
 
 // PastExpiry implements store.PassReader.
 func (r reader) PastExpiry(ctx context.Context, s oxbow.Scope, now time.Time, after string, limit int) ([]oxbow.Memory, error) {
-	return r.candidates(ctx, s, pastExpiry, ts(now), after, limit)
+	at, id := store.ParsePlace(after)
+	return r.candidates(ctx, s, candidate+expiredAt, ts(now), ts(at), id, limit)
 }
 
 func (r reader) candidates(ctx context.Context, s oxbow.Scope, query string, args ...any) ([]oxbow.Memory, error) {

@@ -93,9 +93,9 @@ var checks = []string{
 	`SELECT 'memory ' || m.id || ': its content is missing' FROM memories m
 		WHERE m.status <> 'erased' AND NOT EXISTS (SELECT 1 FROM contents c WHERE c.id = m.content_id)`,
 	`SELECT 'event ' || e.seq || ': its memory ' || e.memory || ' is missing' FROM memory_events e
-		WHERE NOT EXISTS (SELECT 1 FROM memories m WHERE m.id = e.memory)`,
+		WHERE NOT EXISTS (SELECT 1 FROM memories m WHERE m.seq = e.memory_seq AND m.id = e.memory)`,
 	`SELECT 'memory ' || m.id || ': it has no events' FROM memories m
-		WHERE NOT EXISTS (SELECT 1 FROM memory_events e WHERE e.memory = m.id)`,
+		WHERE NOT EXISTS (SELECT 1 FROM memory_events e WHERE e.memory_seq = m.seq)`,
 	`SELECT 'memory ' || m.id || ': it is erased and its content is still there' FROM memories m
 		WHERE m.status = 'erased' AND EXISTS (SELECT 1 FROM contents c WHERE c.owner = m.id)`,
 	`SELECT 'turn ' || t.id || ': its text is missing' FROM turns t

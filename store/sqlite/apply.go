@@ -43,13 +43,6 @@ func (t *tx) Apply(ctx context.Context, b store.Batch, changes []oxbow.Change) (
 	if err != nil {
 		return store.Applied{}, err
 	}
-	if r, ok := store.NewRetirement(changes); ok {
-		seq, err := t.scopeSeq(ctx, b.Scope)
-		if err != nil {
-			return store.Applied{}, err
-		}
-		return t.retire(ctx, b, seq, r)
-	}
 	read := lockedBare
 	if store.NeedsContent(changes) {
 		read = lockedMemories
@@ -215,8 +208,8 @@ func (t *tx) dropTerms(ctx context.Context, scope int64, m oxbow.Memory) error {
 }
 
 const insertEvent = `
-	INSERT INTO memory_events (scope, memory, version, type, before, after, links, unlinks, reason, actor, judge, run, at, recorded_at)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	INSERT INTO memory_events (scope, memory, memory_seq, version, type, before, after, links, unlinks, reason, actor, judge, run, at, recorded_at)
+	VALUES (?1, ?2, (SELECT seq FROM memories WHERE id = ?2), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`
 
 func (t *tx) writeEvents(ctx context.Context, scope int64, p *store.Plan) error {
 	for i, e := range p.Events {
@@ -320,7 +313,7 @@ func (t *tx) Use(ctx context.Context, tenant string, ids []string, now time.Time
 
 const rederive = `UPDATE memories SET ref_time = ?, half_life = ?, fades_at = ?, rank_key = ? WHERE id = ?`
 
-// Rederive implements store.MemoryWriter.
+// Rederive implements store.PassWriter.
 func (t *tx) Rederive(ctx context.Context, s oxbow.Scope, p oxbow.Policy, ids []string) error {
 	found, err := t.lockMemories(ctx, s, store.Sorted(ids), lockedBare)
 	if err != nil {

@@ -44,7 +44,7 @@ func (r reader) Events(ctx context.Context, f store.EventFilter) ([]oxbow.Event,
 	w := where{}
 	w.add("s.tenant = ?", f.Tenant)
 	w.addIf(f.Scope != "", "s.name = ?", f.Scope)
-	w.addIf(f.Memory != "", "e.memory = ?", f.Memory)
+	w.addIf(f.Memory != "", "e.memory_seq = (SELECT seq FROM memories WHERE id = ?)", f.Memory)
 	w.addIf(f.Run != "", "e.run = ?", f.Run)
 	w.addIf(len(f.Types) > 0, "e.type IN (SELECT value FROM json_each(?))", jsonList(f.Types))
 	w.addIf(!f.Since.IsZero(), "e.at >= ?", f.Since.UnixMilli())
@@ -58,7 +58,9 @@ func (r reader) Events(ctx context.Context, f store.EventFilter) ([]oxbow.Event,
 	return collect(ctx, r.q, "read events", scanEvent, selectEvent+w.String()+order, append(w.args, f.Limit)...)
 }
 
-const eventsOf = selectEvent + ` WHERE s.tenant = ? AND e.memory IN (SELECT value FROM json_each(?)) ORDER BY e.memory, e.version`
+const eventsOf = selectEvent + `
+	WHERE s.tenant = ? AND e.memory_seq IN (SELECT m.seq FROM memories m JOIN json_each(?) i ON m.id = i.value)
+	ORDER BY e.memory, e.version`
 
 // EventsOf implements store.LogReader.
 func (r reader) EventsOf(ctx context.Context, tenant string, ids []string) ([]oxbow.Event, error) {

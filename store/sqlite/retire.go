@@ -2,53 +2,69 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 
+	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// retireRows guards and changes in one statement; each pair is [id, content_version].
-// The plus signs keep the planner from walking the scope's active memories
-// instead of looking up the ids.
-const retireRows = `
-	UPDATE memories SET status = ?1, version = version + 1
-	FROM (SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS content_version FROM json_each(?2)) v
-	WHERE memories.id = v.id AND memories.content_version = v.content_version AND +memories.scope = ?3
-		AND +memories.status = 'active' AND (?4 IS NULL OR +memories.fades_at <= ?4)
-	RETURNING id, version`
+// The events are written first, from the rows as they are, and then name the
+// rows to change: there is one writer, so what is due cannot change between the
+// two, and the numbers of the events are consecutive.
+const (
+	retireEvents = `
+		INSERT INTO memory_events (scope, memory, memory_seq, version, type, before, after, links, unlinks, reason, actor, judge, run, at, recorded_at)
+		SELECT ?1, m.id, m.seq, m.version + 1, ?6, ?7, ?8, '', '', ?9, ?10, '', ?11, ?12, ?13 FROM memories m`
+	retireFaded   = retireEvents + fadedAt
+	retireExpired = retireEvents + expiredAt
+	retireRows    = `
+		UPDATE memories SET status = ?1, version = version + 1
+		WHERE seq IN (SELECT memory_seq FROM memory_events WHERE seq BETWEEN ?2 AND ?3)`
+	lastRetired = `
+		SELECT m.id, m.status, m.content_version, m.fades_at, m.expires_at FROM memories m
+		JOIN memory_events e ON e.memory_seq = m.seq WHERE e.seq = ?`
+)
 
-const retireEvents = `
-	INSERT INTO memory_events (scope, memory, version, type, before, after, links, unlinks, reason, actor, judge, run, at, recorded_at)
-	SELECT ?1, json_extract(value, '$[0]'), json_extract(value, '$[1]'), ?2, ?3, ?4, '', '', ?5, ?6, ?7, ?8, ?9, ?10
-	FROM json_each(?11) ORDER BY key`
-
-// retire writes a retirement as two statements.
-func (t *tx) retire(ctx context.Context, b store.Batch, scope int64, r store.Retirement) (store.Applied, error) {
-	pairs := make([][2]any, len(r.IDs))
-	for i, id := range r.IDs {
-		pairs[i] = [2]any{id, r.ContentVersions[i]}
-	}
-	done, err := collect(ctx, t.q, "retire memories", func(rows *sql.Rows) (store.Retired, error) {
-		var d store.Retired
-		err := rows.Scan(&d.ID, &d.Version)
-		return d, err
-	}, retireRows, r.To, store.JSON(pairs), scope, ms(r.FadedBy))
-	if err != nil || len(done) == 0 {
-		return r.Applied(b, nil, nil), err
-	}
-	r.Sort(done)
-	res, err := t.q.exec(ctx, retireEvents, scope, r.Type, r.BeforeJSON(), r.AfterJSON(), r.Reason, r.Actor, r.Judge, b.Run,
-		b.Now.UnixMilli(), b.RecordedAt.UnixMilli(), store.JSON(done))
+// Retire implements store.PassWriter.
+func (t *tx) Retire(ctx context.Context, b store.Batch, r store.Retirement) (store.Retired, error) {
+	before, after, err := r.Patches()
 	if err != nil {
-		return store.Applied{}, translate(err, "write the events")
+		return store.Retired{}, err
+	}
+	if _, err := t.policyOf(ctx, b); err != nil {
+		return store.Retired{}, err
+	}
+	scope, err := t.scopeSeq(ctx, b.Scope)
+	if err != nil {
+		return store.Retired{}, err
+	}
+	events, due := retireFaded, memoryFadesAt
+	if r.Type == oxbow.ExpiredEvent {
+		events, due = retireExpired, memoryExpiresAt
+	}
+	at, id := store.ParsePlace(r.After)
+	res, err := t.q.exec(ctx, events, scope, b.Now.UnixMilli(), at.UnixMilli(), id, r.Limit, r.Type, store.JSON(before),
+		store.JSON(after), r.Reason, r.Actor, b.Run, b.Now.UnixMilli(), b.RecordedAt.UnixMilli())
+	if err != nil {
+		return store.Retired{}, translate(err, "write the events")
+	}
+	n, err := res.RowsAffected()
+	if err != nil || n == 0 {
+		return store.Retired{Last: r.After}, translate(err, "write the events")
 	}
 	last, err := res.LastInsertId()
 	if err != nil {
-		return store.Applied{}, translate(err, "write the events")
+		return store.Retired{}, translate(err, "write the events")
 	}
-	seqs := make([]int64, len(done)) // one writer: the numbers are consecutive
-	for i := range seqs {
-		seqs[i] = last - int64(len(done)-1-i)
+	res, err = t.q.exec(ctx, retireRows, *after.Status, last-n+1, last)
+	if err != nil {
+		return store.Retired{}, translate(err, "retire memories")
 	}
-	return r.Applied(b, done, seqs), nil
+	if changed, err := res.RowsAffected(); err != nil || changed != n {
+		return store.Retired{}, oxbow.ErrStale
+	}
+	ends, err := collect(ctx, t.q, "read the last memory", scanCandidate, lastRetired, last)
+	if err != nil || len(ends) != 1 {
+		return store.Retired{}, translate(err, "read the last memory")
+	}
+	return store.Retired{Count: int(n), Last: store.Place(due(ends[0]), ends[0].ID)}, nil
 }

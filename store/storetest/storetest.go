@@ -68,7 +68,7 @@ var shared = []part{
 	{"memories", testMemories}, {"filters", testFilters}, {"tenants", testTenants}, {"strongest", testStrongest},
 	{"apply", testApply}, {"addresses", testAddresses}, {"use", testUse}, {"erase", testErase}, {"verdicts", testVerdicts},
 	{"search", testSearch}, {"ranking", testRanking}, {"match", testMatch}, {"beside", testBeside}, {"resolve", testResolve}, {"log", testLog}, {"turns", testTurns},
-	{"scopes", testScopes}, {"schedules", testSchedules}, {"passes", testPasses}, {"runs", testRuns}, {"text", testText},
+	{"scopes", testScopes}, {"schedules", testSchedules}, {"passes", testPasses}, {"retire", testRetire}, {"runs", testRuns}, {"text", testText},
 	{"budgets", testBudgets}, {"calls", testCalls}, {"answers", testAnswers}, {"access", testAccess}, {"requests", testRequests},
 	{"vectors", testVectors}, {"vector pages", testVectorPages},
 }
