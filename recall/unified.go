@@ -11,9 +11,10 @@ func unified(ctx context.Context, a *asking) ([]candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, c := range found {
-		if !c.memory.IsFact() {
-			found[i] = a.freshened(c)
+	ofBest(found)
+	for i := range found {
+		if !found[i].memory.IsFact() {
+			a.freshen(&found[i])
 		}
 	}
 	return inOrder(found), nil
