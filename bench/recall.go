@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,11 +128,50 @@ func recalling(ctx context.Context, l *lab) ([]result, error) {
 			ours:  fmt.Sprintf("%s from %s", millis(median(big.ours)), millis(median(small.ours))),
 			other: fmt.Sprintf("%s from %s", millis(median(big.bare)), millis(median(small.bare))), pass: growth <= 1.2},
 	}
+	held, err := vectorMemory(ctx, beds, w)
+	if err != nil {
+		return nil, err
+	}
 	beside, err := beds[1].whileWriting(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	return append(out, beside), nil
+	return append(out, held, beside), nil
+}
+
+// vectorBudget is what a recaller may hold of vectors where nothing else is said
+// (DESIGN 7).
+const vectorBudget = 64 << 20
+
+// vectorMemory measures what a recaller keeps on the heap once it was asked by
+// every strategy that looks at vectors, of the scope that keeps the most.
+func vectorMemory(ctx context.Context, beds []*recallBed, w *writer) (result, error) {
+	var most uint64
+	var each []string
+	for _, b := range beds {
+		before := heap()
+		r := recall.New(recall.Config{Store: b.st, Embedder: offline.NewEmbedder()})
+		for _, strategy := range []string{recall.Hybrid, "composite", "waterfall"} {
+			if _, err := r.Ask(ctx, recall.Query{Scope: home, Text: w.question(), Strategy: strategy, Now: present}); err != nil {
+				return result{}, err
+			}
+		}
+		kept := heap() - min(before, heap())
+		runtime.KeepAlive(r)
+		most = max(most, kept)
+		each = append(each, fmt.Sprintf("%.1f", float64(kept)/(1<<20)))
+	}
+	return result{what: fmt.Sprintf("vectors that a recaller keeps in memory, of the scope of %s or of %s, against its budget", count(beds[0].n), count(beds[1].n)),
+		goal: "≤ 64 MiB", measured: fmt.Sprintf("%.1f MiB", float64(most)/(1<<20)), ours: strings.Join(each, " / ") + " MiB by size", other: "64 MiB",
+		pass: most <= vectorBudget}, nil
+}
+
+// heap gives the bytes of what is in use.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
 
 // timesOf are the times of one size.
