@@ -45,7 +45,6 @@ func (s *Store) commitLoop() {
 		select {
 		case r := <-s.requests:
 			s.commitGroup(r)
-			s.writes.prepareWanted()
 		case <-s.closing:
 			return
 		}
@@ -146,5 +145,5 @@ func (s *Store) guarded(ctx context.Context, r *request, sqlTx *sql.Tx) (err err
 			err = fmt.Errorf("panic in a transaction: %v", p)
 		}
 	}()
-	return r.fn(ctx, &tx{reader: reader{q: &inTx{tx: sqlTx, stmts: s.writes}}, s: s, sql: sqlTx})
+	return r.fn(ctx, &tx{reader: reader{q: direct{sqlTx}}, s: s, sql: sqlTx})
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"strings"
-	"sync"
 
 	sqlite "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -22,108 +21,26 @@ type querier interface {
 	row(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// statements keeps prepared statements. A statement cannot be prepared while a
-// transaction holds the only connection, so a query that is new is run as it
-// is and prepared after the commit.
-type statements struct {
-	db     *sql.DB
-	mu     sync.Mutex
-	ready  map[string]*sql.Stmt
-	wanted map[string]bool
-}
-
-func newStatements(db *sql.DB) *statements {
-	return &statements{db: db, ready: map[string]*sql.Stmt{}, wanted: map[string]bool{}}
-}
-
-// maxStatements bounds the cache; filters make a bounded number of queries.
-const maxStatements = 256
-
-func (s *statements) get(query string) *sql.Stmt {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.ready[query]
-	if st == nil && len(s.ready) < maxStatements {
-		s.wanted[query] = true
-	}
-	return st
-}
-
-func (s *statements) prepareWanted() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for query := range s.wanted {
-		if st, err := s.db.PrepareContext(context.Background(), query); err == nil {
-			s.ready[query] = st
-		}
-		delete(s.wanted, query)
+// direct runs SQL by the names of this package; the connections keep the
+// statements (driver.go).
+type direct struct {
+	on interface {
+		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+		QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	}
 }
 
-func (s *statements) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, st := range s.ready {
-		_ = st.Close()
-	}
+func (d direct) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return d.on.ExecContext(ctx, query, args...)
 }
 
-type inTx struct {
-	tx    *sql.Tx
-	stmts *statements
+func (d direct) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return d.on.QueryContext(ctx, query, args...)
 }
 
-func (c *inTx) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if st := c.stmts.get(query); st != nil {
-		return c.tx.StmtContext(ctx, st).ExecContext(ctx, args...)
-	}
-	return c.tx.ExecContext(ctx, query, args...)
-}
-
-func (c *inTx) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if st := c.stmts.get(query); st != nil {
-		return c.tx.StmtContext(ctx, st).QueryContext(ctx, args...)
-	}
-	return c.tx.QueryContext(ctx, query, args...)
-}
-
-func (c *inTx) row(ctx context.Context, query string, args ...any) *sql.Row {
-	if st := c.stmts.get(query); st != nil {
-		return c.tx.StmtContext(ctx, st).QueryRowContext(ctx, args...)
-	}
-	return c.tx.QueryRowContext(ctx, query, args...)
-}
-
-type pool struct {
-	db    *sql.DB
-	stmts *statements
-}
-
-func (p *pool) stmt(query string) *sql.Stmt {
-	st := p.stmts.get(query)
-	if st == nil {
-		p.stmts.prepareWanted()
-		st = p.stmts.get(query)
-	}
-	return st
-}
-
-func (p *pool) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return p.db.ExecContext(ctx, query, args...)
-}
-
-func (p *pool) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if st := p.stmt(query); st != nil {
-		return st.QueryContext(ctx, args...)
-	}
-	return p.db.QueryContext(ctx, query, args...)
-}
-
-func (p *pool) row(ctx context.Context, query string, args ...any) *sql.Row {
-	if st := p.stmt(query); st != nil {
-		return st.QueryRowContext(ctx, args...)
-	}
-	return p.db.QueryRowContext(ctx, query, args...)
+func (d direct) row(ctx context.Context, query string, args ...any) *sql.Row {
+	return d.on.QueryRowContext(ctx, query, args...)
 }
 
 // translate gives a driver's error Oxbow's code and the next thing to do.

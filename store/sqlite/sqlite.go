@@ -51,8 +51,6 @@ type Store struct {
 	write    *sql.DB // one connection, shared with River
 	read     *sql.DB
 	river    *river.Client[*sql.Tx] // inserts only
-	writes   *statements
-	reads    *statements
 	requests chan *request
 	closing  chan struct{}
 	closed   chan struct{}
@@ -78,12 +76,12 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.MaxPages > 0 {
 		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", cfg.MaxPages))
 	}
-	write, err := sql.Open("sqlite", dsn(cfg.Path, append([]string{}, pragmas...), true))
+	write, err := openPool(dsn(cfg.Path, append([]string{}, pragmas...), true))
 	if err != nil {
 		return nil, translate(err, "open the database")
 	}
 	write.SetMaxOpenConns(1)
-	read, err := sql.Open("sqlite", dsn(cfg.Path, []string{"busy_timeout(10000)", "query_only(1)", "cache_size(-4000)", "temp_store(2)"}, false))
+	read, err := openPool(dsn(cfg.Path, []string{"busy_timeout(10000)", "query_only(1)", "cache_size(-4000)", "temp_store(2)"}, false))
 	if err != nil {
 		return nil, translate(err, "open the database")
 	}
@@ -91,13 +89,12 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	read.SetMaxIdleConns(cfg.ReadConns) // a new connection prepares every statement anew
 	s := &Store{
 		path: cfg.Path, write: write, read: read,
-		writes: newStatements(write), reads: newStatements(read),
 		requests: make(chan *request), closing: make(chan struct{}), closed: make(chan struct{}),
 	}
 	if err := s.probe(ctx); err != nil {
 		return nil, errors.Join(err, write.Close(), read.Close())
 	}
-	s.reader = reader{q: &pool{db: read, stmts: s.reads}}
+	s.reader = reader{q: direct{read}}
 	// River tells workers of an insert at most once per FetchCooldown; a job
 	// that falls into the gap would wait for the next poll.
 	s.river, err = river.NewClient(riversqlite.New(write), &river.Config{Logger: quiet(), FetchCooldown: river.FetchCooldownMin})
@@ -151,8 +148,6 @@ func (s *Store) InTx(ctx context.Context, fn func(context.Context, store.Tx) err
 func (s *Store) Close() error {
 	close(s.closing)
 	<-s.closed
-	s.writes.close()
-	s.reads.close()
 	return errors.Join(s.read.Close(), s.write.Close())
 }
 
