@@ -42,13 +42,13 @@ func (t *tx) lockKnown(s oxbow.Scope) (oxbow.ScopeSettings, bool) {
 	if h.settings != nil {
 		return *h.settings, true
 	}
-	k, ok := t.known.get(s)
-	if !ok || !t.assume || h.changed || k.settings == nil {
+	k, ok := t.known.Get(s)
+	if !ok || !t.assume || h.changed || k.Settings == nil {
 		return oxbow.ScopeSettings{}, false
 	}
-	t.pipe.waiting.must("lock the scope", 1, errMissed, lockAsKnown, k.seq, k.settings.Version)
-	t.hold(s, held{seq: k.seq, settings: k.settings})
-	return *k.settings, true
+	t.pipe.waiting.must("lock the scope", 1, errMissed, lockAsKnown, k.Seq, k.Settings.Version)
+	t.hold(s, held{seq: k.Seq, settings: k.Settings})
+	return *k.Settings, true
 }
 
 const lockScope = `SELECT seq FROM scopes WHERE tenant = $1 AND name = $2 FOR NO KEY UPDATE`
@@ -70,7 +70,7 @@ func (t *tx) lockScope(ctx context.Context, s oxbow.Scope) (oxbow.ScopeSettings,
 		changed := t.scopes[s].changed
 		t.hold(s, held{seq: seq, settings: &found, changed: changed})
 		if !changed {
-			t.known.put(s, known{seq, &found})
+			t.known.Put(s, store.Known{Seq: seq, Settings: &found})
 		}
 	}
 	return found, seq != 0, err

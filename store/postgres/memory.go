@@ -78,8 +78,8 @@ func texts[T ~string](vs []T) []string {
 
 // scopeSeq gives the integer that stands for a scope, 0 when there is none.
 func (r reader) scopeSeq(ctx context.Context, s oxbow.Scope) (int64, error) {
-	if k, ok := r.known.get(s); ok {
-		return k.seq, nil
+	if k, ok := r.known.Get(s); ok {
+		return k.Seq, nil
 	}
 	var seq int64
 	err := r.q.QueryRow(ctx, `SELECT seq FROM scopes WHERE tenant = $1 AND name = $2`, s.Tenant, s.Name).Scan(&seq)
@@ -87,7 +87,7 @@ func (r reader) scopeSeq(ctx context.Context, s oxbow.Scope) (int64, error) {
 		return 0, translate(err, "look up the scope")
 	}
 	if _, inTx := r.q.(*pipe); seq != 0 && !inTx { // what a transaction sees may never be committed
-		r.known.put(s, known{seq: seq})
+		r.known.Put(s, store.Known{Seq: seq})
 	}
 	return seq, nil
 }

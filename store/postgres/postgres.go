@@ -67,7 +67,7 @@ type Store struct {
 	pool   *pgxpool.Pool
 	schema string
 	river  *river.Client[pgx.Tx] // inserts only
-	known  *scopes
+	known  *store.Scopes
 }
 
 var _ store.Store = (*Store)(nil)
@@ -105,7 +105,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		pool.Close()
 		return nil, unreachable(ctx, conf.ConnConfig, err)
 	}
-	known := &scopes{}
+	known := &store.Scopes{}
 	s := &Store{reader: reader{q: pool, known: known}, pool: pool, schema: cfg.Schema, known: known}
 	// River tells workers of an insert at most once per FetchCooldown; a job
 	// that falls into the gap waits for the next poll. Shorter is dearer here: a
@@ -183,7 +183,7 @@ var _ store.Tx = (*tx)(nil)
 // reader answers from the pool or from inside a transaction.
 type reader struct {
 	q     querier
-	known *scopes
+	known *store.Scopes
 }
 
 // ts gives a time as it is stored: whole milliseconds, because SQLite keeps no

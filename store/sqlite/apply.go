@@ -20,18 +20,18 @@ func (t *tx) LockScope(ctx context.Context, s oxbow.Scope, now time.Time) (oxbow
 	if err := s.Validate(); err != nil {
 		return oxbow.ScopeSettings{}, err
 	}
-	found, err := t.Scope(ctx, s)
+	found, err := t.scope(ctx, s)
 	if oxbow.CodeOf(err) == oxbow.CodeNotFound {
 		_, err = t.q.exec(ctx, insertScope, s.Tenant, s.Name, store.JSON(oxbow.DefaultPolicy()), now.UnixMilli(), now.UnixMilli())
 		if err != nil {
 			return oxbow.ScopeSettings{}, translate(err, "make the scope")
 		}
-		found, err = t.Scope(ctx, s)
+		found, err = t.scope(ctx, s)
 	}
 	if err == nil {
-		t.hold(s, held{seq: t.scopes[s].seq, policy: &found.Policy})
+		t.hold(s, found)
 	}
-	return found, err
+	return found.settings, err
 }
 
 // Apply implements store.MemoryWriter.

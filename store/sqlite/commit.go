@@ -145,5 +145,5 @@ func (s *Store) guarded(ctx context.Context, r *request, sqlTx *sql.Tx) (err err
 			err = fmt.Errorf("panic in a transaction: %v", p)
 		}
 	}()
-	return r.fn(ctx, &tx{reader: reader{q: direct{sqlTx}}, s: s, sql: sqlTx})
+	return r.fn(ctx, &tx{reader: reader{q: direct{sqlTx}, policies: s.policies}, s: s, sql: sqlTx})
 }

@@ -3,36 +3,43 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-const selectScope = `SELECT tenant, name, zone, policy, version, memories, created_at, updated_at FROM scopes`
+const selectScope = `SELECT seq, tenant, name, zone, policy, version, memories, created_at, updated_at FROM scopes`
 
-func scanScope(rows *sql.Rows) (oxbow.ScopeSettings, error) {
-	var s oxbow.ScopeSettings
+func (r reader) scanScope(rows *sql.Rows) (held, error) {
+	var h held
 	var policy string
 	var created, updated int64
-	if err := rows.Scan(&s.Tenant, &s.Name, &s.Zone, &policy, &s.Version, &s.Memories, &created, &updated); err != nil {
-		return s, err
+	s := &h.settings
+	err := rows.Scan(&h.seq, &s.Tenant, &s.Name, &s.Zone, &policy, &s.Version, &s.Memories, &created, &updated)
+	if err != nil {
+		return h, err
 	}
 	s.CreatedAt, s.UpdatedAt = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
-	return s, json.Unmarshal([]byte(policy), &s.Policy)
+	s.Policy, err = r.policies.Parse(policy)
+	return h, err
 }
 
 const scopeByName = selectScope + ` WHERE tenant = ? AND name = ?`
 
 // Scope implements store.ScopeReader.
 func (r reader) Scope(ctx context.Context, s oxbow.Scope) (oxbow.ScopeSettings, error) {
-	found, err := collect(ctx, r.q, "read the scope", scanScope, scopeByName, s.Tenant, s.Name)
+	h, err := r.scope(ctx, s)
+	return h.settings, err
+}
+
+func (r reader) scope(ctx context.Context, s oxbow.Scope) (held, error) {
+	found, err := collect(ctx, r.q, "read the scope", r.scanScope, scopeByName, s.Tenant, s.Name)
 	if err != nil {
-		return oxbow.ScopeSettings{}, err
+		return held{}, err
 	}
 	if len(found) == 0 {
-		return oxbow.ScopeSettings{}, noScope(s)
+		return held{}, noScope(s)
 	}
 	return found[0], nil
 }
@@ -41,17 +48,22 @@ const listScopes = selectScope + ` WHERE ? = '' OR tenant = ? ORDER BY tenant, n
 
 // ListScopes implements store.ScopeReader.
 func (r reader) ListScopes(ctx context.Context, tenant string) ([]oxbow.ScopeSettings, error) {
-	return collect(ctx, r.q, "list scopes", scanScope, listScopes, tenant, tenant)
+	found, err := collect(ctx, r.q, "list scopes", r.scanScope, listScopes, tenant, tenant)
+	out := make([]oxbow.ScopeSettings, len(found))
+	for i, h := range found {
+		out[i] = h.settings
+	}
+	return out, err
 }
 
 func noScope(s oxbow.Scope) error {
 	return oxbow.Errorf(oxbow.CodeNotFound, "there is no scope %s; oxbow scope list shows those there are", s.Name)
 }
 
-// held is what a transaction knows of a scope that it has locked.
+// held is what a transaction knows of a scope.
 type held struct {
-	seq    int64
-	policy *oxbow.Policy // nil until LockScope has read it
+	seq      int64
+	settings oxbow.ScopeSettings // of version 0 until LockScope has read them
 }
 
 // scopeSeq gives what the reader's scopeSeq gives, and asks once: the number of
@@ -62,7 +74,9 @@ func (t *tx) scopeSeq(ctx context.Context, s oxbow.Scope) (int64, error) {
 	}
 	seq, err := t.reader.scopeSeq(ctx, s)
 	if err == nil && seq != 0 {
-		t.hold(s, held{seq: seq, policy: t.scopes[s].policy})
+		h := t.scopes[s]
+		h.seq = seq
+		t.hold(s, h)
 	}
 	return seq, err
 }
@@ -77,7 +91,7 @@ func (t *tx) hold(s oxbow.Scope, h held) {
 // policyOf locks a scope, unless this transaction has done so, and gives the
 // policy that a batch works by. Nobody else can change it meanwhile.
 func (t *tx) policyOf(ctx context.Context, b store.Batch) (oxbow.Policy, error) {
-	if t.scopes[b.Scope].policy == nil {
+	if t.scopes[b.Scope].settings.Version == 0 {
 		if _, err := t.LockScope(ctx, b.Scope, b.RecordedAt); err != nil {
 			return oxbow.Policy{}, err
 		}
@@ -85,7 +99,7 @@ func (t *tx) policyOf(ctx context.Context, b store.Batch) (oxbow.Policy, error) 
 	if b.Policy != nil {
 		return *b.Policy, nil
 	}
-	return *t.scopes[b.Scope].policy, nil
+	return t.scopes[b.Scope].settings.Policy, nil
 }
 
 // knownScope is scopeSeq for what can only be stored in a scope that is there.

@@ -94,7 +94,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := s.probe(ctx); err != nil {
 		return nil, errors.Join(err, write.Close(), read.Close())
 	}
-	s.reader = reader{q: direct{read}}
+	s.reader = reader{q: direct{read}, policies: &store.Policies{}}
 	// River tells workers of an insert at most once per FetchCooldown; a job
 	// that falls into the gap would wait for the next poll.
 	s.river, err = river.NewClient(riversqlite.New(write), &river.Config{Logger: quiet(), FetchCooldown: river.FetchCooldownMin})
@@ -177,7 +177,10 @@ type tx struct {
 var _ store.Tx = (*tx)(nil)
 
 // reader answers from a pool or from inside a transaction.
-type reader struct{ q querier }
+type reader struct {
+	q        querier
+	policies *store.Policies
+}
 
 func ms(t time.Time) any {
 	if t.IsZero() {
