@@ -148,21 +148,12 @@ func (t *tx) lockMemories(ctx context.Context, s oxbow.Scope, ids []string, quer
 	return out, t.send(ctx, b, "read memories")
 }
 
-const insertContents = `
-	INSERT INTO contents (id, scope, owner, salt, body)
-	SELECT u.id, $1, u.owner, u.salt, u.body
-	FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) u (id, owner, salt, body)`
+const insertContent = `INSERT INTO contents (id, scope, owner, salt, body) VALUES ($1, $2, $3, $4, $5)`
 
 func writeContents(b *batch, scope int64, p *store.Plan) {
-	if len(p.Contents) == 0 {
-		return
-	}
-	var ids, owners, salts, bodies []string
 	for _, c := range p.Contents {
-		ids, owners = append(ids, c.ContentID), append(owners, c.Owner)
-		salts, bodies = append(salts, c.Salt), append(bodies, store.JSON(c.Content))
+		b.exec("store the content", insertContent, c.ContentID, scope, c.Owner, c.Salt, store.JSON(c.Content))
 	}
-	b.exec("store the content", insertContents, scope, ids, owners, salts, bodies)
 }
 
 const updateStatuses = `
@@ -282,40 +273,21 @@ func dropTerms(b *batch, scope int64, m oxbow.Memory) {
 	b.exec("count the terms", countTerms, -1, -length, scope)
 }
 
-const insertEvents = `
+const insertEvent = `
 	INSERT INTO memory_events (scope, memory, memory_seq, version, type, before, after, links, unlinks, reason, actor, judge, run, at, recorded_at)
-	SELECT $1, u.memory, (SELECT m.seq FROM memories m WHERE m.id = u.memory COLLATE "C"), u.version, u.type, u.before, u.after, u.links, u.unlinks, u.reason, u.actor, u.judge, u.run, u.at, u.recorded_at
-	FROM unnest($2::text[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
-		$11::text[], $12::text[], $13::timestamptz[], $14::timestamptz[]) WITH ORDINALITY
-		u (memory, version, type, before, after, links, unlinks, reason, actor, judge, run, at, recorded_at, place)
-	ORDER BY u.place RETURNING seq`
+	VALUES ($1, $2, (SELECT seq FROM memories WHERE id = $2), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING seq`
 
-// writeEvents numbers the events in their order: the server counts after it
-// sorts.
+// writeEvents writes the events in their order, which is that of their numbers.
 //
 // Limit: numbers are given before the commit, so of two scopes whose
 // transactions overlap the higher number may be seen first. Inside a scope they
 // are seen in order, because Apply holds the scope.
 func writeEvents(b *batch, scope int64, p *store.Plan) {
-	n := len(p.Events)
-	if n == 0 {
-		return
-	}
-	var memories, types, befores, afters, links, unlinks, reasons, actors, judges, runs []string
-	versions, ats, recorded := make([]int, n), make([]time.Time, n), make([]time.Time, n)
 	for i, e := range p.Events {
-		memories, types = append(memories, e.Memory), append(types, string(e.Type))
-		befores, afters = append(befores, store.JSON(e.Before)), append(afters, store.JSON(e.After))
-		links, unlinks = append(links, store.LinksJSON(e.Links)), append(unlinks, store.LinksJSON(e.Unlinks))
-		reasons, actors = append(reasons, e.Reason), append(actors, e.Actor)
-		judges, runs = append(judges, e.Judge), append(runs, e.Run)
-		versions[i], ats[i], recorded[i] = e.Version, ts(e.At), ts(e.RecordedAt)
+		b.rows("write the event", func(rows pgx.Rows) error { return rows.Scan(&p.Events[i].Seq) },
+			insertEvent, scope, e.Memory, e.Version, e.Type, store.JSON(e.Before), store.JSON(e.After),
+			store.LinksJSON(e.Links), store.LinksJSON(e.Unlinks), e.Reason, e.Actor, e.Judge, e.Run, ts(e.At), ts(e.RecordedAt))
 	}
-	i := 0
-	b.rows("write the events", func(rows pgx.Rows) error {
-		i++
-		return rows.Scan(&p.Events[i-1].Seq)
-	}, insertEvents, scope, memories, versions, types, befores, afters, links, unlinks, reasons, actors, judges, runs, ats, recorded)
 }
 
 const (
