@@ -133,6 +133,12 @@ func (b postgresBed) rival(ctx context.Context, d *db) (rival, error) {
 	if err != nil {
 		return nil, err
 	}
+	// River as its migrations leave it: the store takes these away.
+	for _, column := range []string{"args", "metadata"} {
+		if err := d.exec(ctx, "CREATE INDEX IF NOT EXISTS river_job_"+column+"_index ON river_job USING gin ("+column+")"); err != nil {
+			return nil, err
+		}
+	}
 	r := &plain[pgx.Tx]{
 		inTx: func(ctx context.Context, fn func(pgx.Tx) error) error { return pgx.BeginFunc(ctx, pool, fn) },
 		// The call that the store makes too.

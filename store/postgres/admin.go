@@ -80,8 +80,19 @@ func (s *Store) migrate(ctx context.Context) error {
 	if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 		return translate(err, "migrate the queue")
 	}
+	for _, name := range unusedIndexes {
+		if _, err := s.pool.Exec(ctx, `DROP INDEX IF EXISTS `+name); err != nil {
+			return translate(err, "migrate the queue")
+		}
+	}
 	return nil
 }
+
+// unusedIndexes are River's for searching jobs by what is in their arguments and
+// metadata. Neither River nor Oxbow asks that, and each of the four times that a
+// job's row is written they take about as much log as everything else. River
+// reads their names in one place only, the list of what it rebuilds (NewClient).
+var unusedIndexes = []string{"river_job_args_index", "river_job_metadata_index"}
 
 // makeSchema asks first, because a user who may not make schemas may still use
 // one that was made for it.

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"net"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -161,6 +162,11 @@ func (s *Store) Embedded() bool { return false }
 func (s *Store) NewClient(cfg *river.Config) (store.Client, error) {
 	own := *cfg
 	own.Schema = s.schema
+	if own.ReindexerIndexNames == nil {
+		own.ReindexerIndexNames = slices.DeleteFunc(river.ReindexerIndexNamesDefault(), func(name string) bool {
+			return slices.Contains(unusedIndexes, name)
+		})
+	}
 	c, err := river.NewClient(riverpgxv5.New(s.pool), &own)
 	if err != nil {
 		return nil, fmt.Errorf("make the queue's client: %w", err)

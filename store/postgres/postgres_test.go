@@ -189,6 +189,16 @@ func TestMigrate(t *testing.T) {
 		}
 	})
 
+	t.Run("leaves out River's indexes that nothing asks", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		var left int
+		err := s.pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_indexes WHERE tablename = 'river_job' AND indexdef LIKE '%USING gin%'`).Scan(&left)
+		if err != nil || left != 0 {
+			t.Errorf("%d are left, error %v", left, err)
+		}
+	})
+
 	t.Run("refuses a newer database", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
