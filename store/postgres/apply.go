@@ -115,11 +115,11 @@ func (t *tx) Apply(ctx context.Context, b store.Batch, changes []oxbow.Change) (
 
 const ofScope = ` WHERE s.tenant = $1 AND ($2 = '' OR s.name = $2) AND m.id = ANY($3) ORDER BY m.id`
 
-const lockRows = `SELECT m.id FROM memories m JOIN scopes s ON s.seq = m.scope` + ofScope + ` FOR NO KEY UPDATE OF m`
+const lockRows = `SELECT m.id FROM memories m JOIN scopes s ON s.seq = m.scope + 0` + ofScope + ` FOR NO KEY UPDATE OF m`
 
 const (
-	lockedMemories = selectMemory + ofScope
-	lockedBare     = bareMemory + ofScope
+	lockedMemories = selectByID + ofScope
+	lockedBare     = `SELECT` + memoryColumns + `, '{}' FROM memories m JOIN scopes s ON s.seq = m.scope + 0` + ofScope
 )
 
 // lockMemories locks rows in the order of their ids and then reads them. Both

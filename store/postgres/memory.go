@@ -27,6 +27,13 @@ const memoryFrom = `
 
 const selectMemory = `SELECT` + memoryColumns + `, coalesce(c.body, '{}')` + memoryFrom
 
+// byID joins so that memories are found by their ids: by an index of m.scope a plan
+// of a young database would look through all that a tenant has.
+const (
+	byID       = ` FROM memories m JOIN scopes s ON s.seq = m.scope + 0 LEFT JOIN contents c ON c.id = m.content_id`
+	selectByID = `SELECT` + memoryColumns + `, coalesce(c.body, '{}')` + byID
+)
+
 func scanMemory(rows pgx.Rows) (oxbow.Memory, error) {
 	var m oxbow.Memory
 	var confirmed, touched, expires, review, used, fades *time.Time
@@ -104,7 +111,7 @@ func (r reader) Memory(ctx context.Context, tenant, id string) (oxbow.Memory, er
 	return ms[0], nil
 }
 
-const memoriesByID = selectMemory + ` WHERE s.tenant = $1 AND m.id = ANY($2) ORDER BY m.id`
+const memoriesByID = selectByID + ` WHERE s.tenant = $1 AND m.id = ANY($2) ORDER BY m.id`
 
 // Memories implements store.MemoryReader.
 func (r reader) Memories(ctx context.Context, tenant string, ids []string) ([]oxbow.Memory, error) {

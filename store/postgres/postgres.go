@@ -92,6 +92,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	conf.MaxConns = int32(min(cfg.MaxConns, 1000))
 	conf.ConnConfig.RuntimeParams["search_path"] = cfg.Schema
+	// A plan is kept for as long as its connection, and the one that was made
+	// while a table was small reads the whole table long after, until the server
+	// has counted it anew. What is asked often here has an index.
+	conf.ConnConfig.RuntimeParams["enable_seqscan"] = "off"
 	if conf.ConnConfig.RuntimeParams["application_name"] == "" {
 		conf.ConnConfig.RuntimeParams["application_name"] = "oxbow"
 	}
