@@ -171,3 +171,39 @@ func TestVerdict(t *testing.T) {
 		t.Errorf("of two said at once the greater id is not the newer: %+v", v)
 	}
 }
+
+func TestRecallRules(t *testing.T) {
+	t.Parallel()
+
+	t.Run("are the published ones for a policy that was stored before there were any", func(t *testing.T) {
+		t.Parallel()
+		var old oxbow.RecallRules
+		want := oxbow.RecallRules{Similarity: 0.6, Recency: 0.25, Salience: 0.15, RecencyHalfLifeDays: 7, Use: oxbow.UseAsked}
+		if got := old.OrDefault(); got != want || oxbow.DefaultPolicy().Recall != want {
+			t.Errorf("got %+v", got)
+		}
+		p := oxbow.DefaultPolicy()
+		p.Recall = old
+		if err := p.Validate(); err != nil {
+			t.Error(err)
+		}
+	})
+
+	t.Run("refuse what cannot be weighed by", func(t *testing.T) {
+		t.Parallel()
+		for name, change := range map[string]func(*oxbow.RecallRules){
+			"a negative weight":    func(r *oxbow.RecallRules) { r.Recency = -0.1 },
+			"a weight that is NaN": func(r *oxbow.RecallRules) { r.Similarity = math.NaN() },
+			"no weight at all":     func(r *oxbow.RecallRules) { r.Similarity, r.Recency, r.Salience = 0, 0, 0 },
+			"an endless weight":    func(r *oxbow.RecallRules) { r.Salience = math.Inf(1) },
+			"no half-life":         func(r *oxbow.RecallRules) { r.RecencyHalfLifeDays = 0 },
+			"another rule of use":  func(r *oxbow.RecallRules) { r.Use = "always" },
+		} {
+			p := oxbow.DefaultPolicy()
+			change(&p.Recall)
+			if err := p.Validate(); oxbow.CodeOf(err) != oxbow.CodeInvalid {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
