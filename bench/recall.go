@@ -156,8 +156,9 @@ func vectorMemory(ctx context.Context, beds []*recallBed, w *writer) (result, er
 				return result{}, err
 			}
 		}
-		kept := heap() - min(before, heap())
+		after := heap()
 		runtime.KeepAlive(r)
+		kept := after - min(before, after)
 		most = max(most, kept)
 		each = append(each, fmt.Sprintf("%.1f", float64(kept)/(1<<20)))
 	}
