@@ -94,7 +94,14 @@ func (m *bedMaker) withBed(ctx context.Context, place string, fn func(*evalBed) 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.drop()) }()
+	defer func() {
+		dropped := db.drop()
+		if dropped == nil && errors.Is(err, context.Canceled) {
+			m.say("oxbow: stopped before it was done; nothing of it is kept")
+			err = errSaid
+		}
+		err = errors.Join(err, dropped)
+	}()
 	b := &evalBed{scratch: db, bedMaker: m, judge: judge, embedder: embedder}
 	if err := b.load(ctx); err != nil {
 		return err
