@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	"github.com/oxbow-memory/oxbow"
@@ -12,6 +14,7 @@ import (
 func TestRefusals(t *testing.T) {
 	tell(t,
 		story{"of the last day stand in the status and in their run", refusalsCounted},
+		story{"of more runs than a page holds are all counted", refusalsBeyondPages},
 		story{"of an old history count by when it was read", refusalsOfOldTurns},
 	)
 }
@@ -53,4 +56,23 @@ func refusalsOfOldTurns(b *bench) {
 	st, err := b.Engine.Status(b.Ctx, oxbow.Scope{Tenant: b.tenant()})
 	b.Must(err)
 	equal(b, "the refusals", st.Refused, 1)
+}
+
+func refusalsBeyondPages(b *bench) {
+	b.inTx(func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.LockScope(ctx, b.Bench.Scope, at(0)); err != nil {
+			return err
+		}
+		for i := range 1005 {
+			r := oxbow.Run{ID: oxbow.NewID(fmt.Sprint(i)), Scope: b.Bench.Scope, Name: "write", Status: oxbow.RunDone, About: at(i),
+				StartedAt: b.Clock.Now(), FinishedAt: b.Clock.Now(), Counts: map[string]int{"refused": 1, "created": 2}}
+			if err := tx.PutRun(ctx, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	st, err := b.Engine.Status(b.Ctx, b.Bench.Scope)
+	b.Must(err)
+	equal(b, "the refusals", st.Refused, 1005)
 }

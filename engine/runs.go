@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"time"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/store"
@@ -54,36 +53,4 @@ func (e *Engine) tallied(ctx context.Context, r oxbow.Run) (oxbow.Run, error) {
 		r.Counts[string(ev.Type)]++
 	}
 	return r, nil
-}
-
-// refusals counts what the gate refused in what was processed since an instant:
-// the events that say so, and what the runs counted that has no memory to carry an
-// event. Limit: of the runs only the thousand about the latest instants are read.
-func (e *Engine) refusals(ctx context.Context, s oxbow.Scope, since time.Time) (int, error) {
-	n := 0
-	f := store.EventFilter{Tenant: s.Tenant, Scope: s.Name, Types: []oxbow.EventType{oxbow.Refused}, Newest: true, Limit: maxCounted}
-	for {
-		events, err := e.st.Events(ctx, f)
-		if err != nil {
-			return 0, err
-		}
-		late := 0
-		for _, ev := range events {
-			if !ev.RecordedAt.Before(since) {
-				late++
-			}
-			f.AfterSeq = ev.Seq
-		}
-		n += late
-		if late < maxCounted {
-			break
-		}
-	}
-	runs, err := e.st.ListRuns(ctx, store.RunFilter{Tenant: s.Tenant, Scope: s.Name, Limit: maxCounted})
-	for _, r := range runs {
-		if r.Name != "synthesize" && !r.StartedAt.Before(since) { // a refused rewriting has events
-			n += r.Counts["refused"]
-		}
-	}
-	return n, err
 }

@@ -89,7 +89,7 @@ func (e *Engine) Status(ctx context.Context, s oxbow.Scope) (Status, error) {
 	gone, e2 := e.st.ListDiscarded(ctx, s.Tenant, 1000)
 	out.Discarded = len(gone)
 	keep(e2)
-	out.Refused, e2 = e.refusals(ctx, s, e.now().Add(-24*time.Hour))
+	out.Refused, e2 = e.st.CountRefused(ctx, s, e.now().Add(-24*time.Hour))
 	keep(e2)
 	out.Stopped, e2 = e.st.ListRuns(ctx, store.RunFilter{Tenant: s.Tenant, Scope: s.Name, Status: oxbow.RunStopped, Limit: 10})
 	keep(e2)

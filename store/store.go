@@ -90,6 +90,11 @@ type MemoryReader interface {
 	// CountMemories counts a tenant's memories by status; an empty scope name
 	// counts all scopes.
 	CountMemories(ctx context.Context, s oxbow.Scope) (map[oxbow.Status]int, error)
+	// CountRefused counts what the gate refused in what was processed at or
+	// after since: the events that say so, and what runs counted that has no
+	// memory to carry an event. A refused rewriting has events. An empty scope
+	// name counts all scopes.
+	CountRefused(ctx context.Context, s oxbow.Scope, since time.Time) (int, error)
 }
 
 // MemoryFilter selects memories of a tenant; empty fields do not restrict.
@@ -102,6 +107,7 @@ type MemoryFilter struct {
 	Tag     string
 	Turn    string
 	Since   time.Time // said at or after
+	LiveAt  time.Time // leaves out active ones that have faded or ended by then
 	AfterID string    // the last id of the page before
 	Limit   int       // 1 to 1000
 }
@@ -248,8 +254,8 @@ type PassReader interface {
 	// PassChanges counts the changes that passes (not expire) made in a scope
 	// about instants after since, up to until.
 	PassChanges(ctx context.Context, s oxbow.Scope, since, until time.Time) (int, error)
-	// AllMemories gives every memory of a scope, in any status, by id; after is
-	// an id.
+	// AllMemories gives every memory of a scope, in any status, the last said
+	// first, then by id descending; after is the last id of the page before.
 	AllMemories(ctx context.Context, s oxbow.Scope, after string, limit int) ([]oxbow.Memory, error)
 }
 

@@ -197,6 +197,8 @@ func checkDatabase(v string) error {
 	switch {
 	case v == "":
 		return fmt.Errorf("is empty: give a file or a postgres:// URL")
+	case strings.HasPrefix(v, "file:"):
+		return fmt.Errorf("is a URL of a file: give the path alone, %s", strings.TrimPrefix(strings.TrimPrefix(v, "file:"), "//"))
 	case strings.Contains(v, "://") && !isPostgres(v):
 		return fmt.Errorf("is a URL of another kind: give a file, or a URL such as postgres://user:password@host:5432/database")
 	}

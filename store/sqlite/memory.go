@@ -142,6 +142,10 @@ func (r reader) ListMemories(ctx context.Context, f store.MemoryFilter) ([]oxbow
 	w.addIf(f.Turn != "", "m.turn = ?", f.Turn)
 	w.addIf(f.Tag != "", "EXISTS (SELECT 1 FROM json_each(c.body, '$.tags') t WHERE t.value = ?)", f.Tag)
 	w.addIf(!f.Since.IsZero(), "m.said_at >= ?", f.Since.UnixMilli())
+	if !f.LiveAt.IsZero() {
+		w.add("(m.status <> 'active' OR m.fades_at IS NULL OR m.fades_at > ?)", f.LiveAt.UnixMilli())
+		w.add("(m.status <> 'active' OR m.expires_at IS NULL OR m.expires_at > ?)", f.LiveAt.UnixMilli())
+	}
 	w.addIf(f.AfterID != "", "(m.said_at, m.id) < (SELECT said_at, id FROM memories WHERE id = ?)", f.AfterID)
 	query := selectMemory + w.String() + ` ORDER BY m.said_at DESC, m.id DESC LIMIT ?`
 	return collect(ctx, r.q, "list memories", scanMemory, query, append(w.args, f.Limit)...)
@@ -191,6 +195,19 @@ const countMemories = `
 // CountMemories implements store.MemoryReader.
 func (r reader) CountMemories(ctx context.Context, s oxbow.Scope) (map[oxbow.Status]int, error) {
 	return countBy[oxbow.Status](ctx, r.q, countMemories, s.Tenant, s.Name, s.Name)
+}
+
+const countRefused = `
+	SELECT (SELECT count(*) FROM memory_events e JOIN scopes s ON s.seq = e.scope
+			WHERE s.tenant = ?1 AND (?2 = '' OR s.name = ?2) AND e.type = 'refused' AND e.recorded_at >= ?3) +
+		(SELECT coalesce(sum(json_extract(r.counts, '$.refused')), 0) FROM runs r JOIN scopes s ON s.seq = r.scope
+			WHERE s.tenant = ?1 AND (?2 = '' OR s.name = ?2) AND r.name <> 'synthesize' AND r.started_at >= ?3)`
+
+// CountRefused implements store.MemoryReader.
+func (r reader) CountRefused(ctx context.Context, s oxbow.Scope, since time.Time) (int, error) {
+	var n int
+	err := r.q.row(ctx, countRefused, s.Tenant, s.Name, since.UnixMilli()).Scan(&n)
+	return n, translate(err, "count what was refused")
 }
 
 func countBy[K ~string](ctx context.Context, q querier, query string, args ...any) (map[K]int, error) {

@@ -108,9 +108,19 @@ func (r reader) PassChanges(ctx context.Context, s oxbow.Scope, since, until tim
 	return n, translate(err, "count what passes changed")
 }
 
-const allMemories = selectMemory + ` WHERE m.scope = ? AND m.id > ? ORDER BY m.id LIMIT ?`
+// By what was said, because that is an index of the scope; by id, each page would
+// sort all of it.
+const (
+	allMemories   = selectMemory + ` WHERE m.scope = ?1 ORDER BY m.said_at DESC, m.id DESC LIMIT ?2`
+	memoriesAfter = selectMemory + `
+		WHERE m.scope = ?1 AND (m.said_at, m.id) < (SELECT said_at, id FROM memories WHERE id = ?3)
+		ORDER BY m.said_at DESC, m.id DESC LIMIT ?2`
+)
 
 // AllMemories implements store.PassReader.
 func (r reader) AllMemories(ctx context.Context, s oxbow.Scope, after string, limit int) ([]oxbow.Memory, error) {
-	return r.pass(ctx, s, allMemories, after, limit)
+	if after == "" {
+		return r.pass(ctx, s, allMemories, limit)
+	}
+	return r.pass(ctx, s, memoriesAfter, limit, after)
 }

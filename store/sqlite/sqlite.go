@@ -106,7 +106,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 }
 
 // prepareFile makes the folder and an empty file that only the owner can read,
-// before SQLite would make it with the process's umask.
+// before SQLite would make it with the process's umask, and takes from others
+// what they may do with files that are there already. Limit: of somebody else's
+// files the mode cannot be changed, so it stays.
 func prepareFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return oxbow.WrapError(oxbow.CodeUnavailable, err, "cannot make the folder of the database; choose another with --db")
@@ -115,7 +117,19 @@ func prepareFile(path string) error {
 	if err != nil {
 		return oxbow.WrapError(oxbow.CodeUnavailable, err, "cannot open the database file; choose another with --db")
 	}
-	return f.Close()
+	if err := f.Close(); err != nil {
+		return oxbow.WrapError(oxbow.CodeUnavailable, err, "cannot open the database file; choose another with --db")
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(path + suffix)
+		if err != nil || info.Mode().Perm()&0o077 == 0 {
+			continue
+		}
+		if err := os.Chmod(path+suffix, 0o600); err != nil && !errors.Is(err, os.ErrPermission) {
+			return oxbow.WrapError(oxbow.CodeUnavailable, err, "cannot keep others from reading the database file; choose another with --db")
+		}
+	}
+	return nil
 }
 
 func dsn(path string, pragmas []string, immediate bool) string {

@@ -166,6 +166,27 @@ func TestOpen(t *testing.T) {
 		}
 	})
 
+	t.Run("takes an old file and its log from everybody but the owner", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "a.db")
+		first := open(t, Config{Path: path})
+		if err := first.Migrate(t.Context()); err != nil { // so that the log is there
+			t.Fatal(err)
+		}
+		names := []string{path, path + "-wal", path + "-shm"}
+		for _, name := range names {
+			if err := os.Chmod(name, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		open(t, Config{Path: path})
+		for _, name := range names {
+			if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s: mode %v and error %v", filepath.Base(name), info.Mode().Perm(), err)
+			}
+		}
+	})
+
 	t.Run("opens a path with blanks, quotes, percent and question marks", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "a b'c%20d?e#f ü.db")

@@ -117,6 +117,9 @@ func testFilters(t *testing.T, s store.Store) {
 		{"of a whole tag", func(*fixture) store.MemoryFilter { return store.MemoryFilter{Tag: "home"} }, []string{"a", "b"}},
 		{"of a tag that is SQL", func(*fixture) store.MemoryFilter { return store.MemoryFilter{Tag: "' OR '1'='1"} }, nil},
 		{"of a turn", func(f *fixture) store.MemoryFilter { return store.MemoryFilter{Turn: f.id("turn")} }, []string{"c"}},
+		{"that are live at an instant", func(f *fixture) store.MemoryFilter {
+			return store.MemoryFilter{Status: []oxbow.Status{oxbow.Active, oxbow.Superseded}, LiveAt: f.get("d").FadesAt}
+		}, []string{"a", "b", "e"}},
 		{"said at an instant or later", func(*fixture) store.MemoryFilter { return store.MemoryFilter{Since: start.Add(day)} }, []string{"d", "e"}},
 		{"said after it by a millisecond", func(*fixture) store.MemoryFilter {
 			return store.MemoryFilter{Since: start.Add(day + time.Millisecond)}

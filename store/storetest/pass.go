@@ -69,6 +69,9 @@ func testPasses(t *testing.T, s store.Store) {
 				after = p.place(got[len(got)-1])
 			}
 			// All are said at one instant, so the ids decide.
+			if name == "AllMemories" {
+				slices.Reverse(ids)
+			}
 			if len(ids) != 25 || !slices.IsSorted(ids) || len(slices.Compact(ids)) != 25 {
 				t.Errorf("%s pages through %d of 25 memories", name, len(ids))
 			}
