@@ -242,6 +242,10 @@ func SameAddress(a, b Memory) bool {
 	return a.IsFact() && a.Scope == b.Scope && a.Slot == b.Slot && a.Key == b.Key
 }
 
+// resettled is the reason of what follows from a change elsewhere in the group: a
+// statement that came late, an edit, a restoration.
+const resettled = "settled anew, because what it was compared with has changed"
+
 // changes compares where the fold ended with what is stored. Retirements come
 // before restorations and creations, so that an address is free before it is
 // taken.
@@ -257,7 +261,7 @@ func (f *fold) changes(stored []Link) []Change {
 			raised = append(raised, s.change(Restored, "what had replaced it no longer does"))
 		default:
 			if s.m.Status != Active {
-				retired = append(retired, s.change(Restored, "settled anew after a late statement"))
+				retired = append(retired, s.change(Restored, resettled))
 			}
 			retired = append(retired, s.retirement(links))
 		}
@@ -399,7 +403,7 @@ func linkReason(add []Link) string {
 		}
 	}
 	if len(add) == 0 {
-		return "settled anew after a late statement"
+		return resettled
 	}
 	return "a newer statement confirms it"
 }

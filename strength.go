@@ -135,6 +135,12 @@ func (m Memory) Live(now time.Time) bool {
 		(m.FadesAt.IsZero() || now.Before(m.FadesAt))
 }
 
+// FadesFirst tells whether the memory fades before it expires, so that one that
+// is no longer live has faded.
+func (m Memory) FadesFirst() bool {
+	return !m.FadesAt.IsZero() && (m.ExpiresAt.IsZero() || m.FadesAt.Before(m.ExpiresAt))
+}
+
 // Use counts one use at now and starts the idle clock anew. At most one use
 // per memory and day (UTC) counts; ok tells whether this one did.
 func (m Memory) Use(now time.Time) (_ Memory, ok bool) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/text"
 	"github.com/oxbow-memory/oxbow/jobs"
 )
 
@@ -13,7 +14,7 @@ import (
 // ever known there.
 func (e *Engine) Fact(ctx context.Context, s oxbow.Scope, slot, key string) ([]oxbow.Memory, error) {
 	if !slices.Contains(Slots, slot) {
-		return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no slot %q: use one of %v", slot, Slots)
+		return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no slot %q: use %s", slot, text.OneOf(Slots))
 	}
 	ms, err := e.st.FactHistory(ctx, s, slot, jobs.CleanKey(key))
 	if err == nil && len(ms) == 0 {

@@ -18,7 +18,10 @@ import (
 type Ingested struct {
 	New      int // turns that were not known
 	Known    int // turns that were there already
+	Other    int // of those, the ones that say something else than what is stored
 	Redacted int // secret-shaped strings taken out of the new ones
+
+	Added []string // the ids of the new ones
 }
 
 // Ingest stores turns, each at most once, and enqueues their extraction. The
@@ -44,6 +47,8 @@ func (e *Engine) Ingest(ctx context.Context, turns []oxbow.Turn) (Ingested, erro
 		done.New += part.New
 		done.Known += part.Known
 		done.Redacted += part.Redacted
+		done.Other += part.Other
+		done.Added = append(done.Added, part.Added...)
 		if err != nil {
 			return done, err
 		}
@@ -66,6 +71,15 @@ func (e *Engine) ingestScope(ctx context.Context, s oxbow.Scope, turns []oxbow.T
 			done.New += n
 			done.Known += 1 - n
 			done.Redacted += n * t.Redacted
+			if n > 0 {
+				done.Added = append(done.Added, t.ID)
+				continue
+			}
+			other, err := saysOther(ctx, tx, t)
+			if err != nil {
+				return err
+			}
+			done.Other += other
 		}
 		if done.New == 0 {
 			return nil
@@ -73,6 +87,19 @@ func (e *Engine) ingestScope(ctx context.Context, s oxbow.Scope, turns []oxbow.T
 		return tx.Enqueue(ctx, []river.InsertManyParams{insert(jobs.Extract{Tenant: s.Tenant, Scope: s.Name})})
 	})
 	return done, err
+}
+
+// saysOther gives 1 when a turn that is known already has other words than those
+// stored, which stay. What was erased has none to compare.
+func saysOther(ctx context.Context, tx store.Tx, t oxbow.Turn) (int, error) {
+	stored, err := tx.Turn(ctx, t.Scope.Tenant, t.ID)
+	if err != nil || stored.State == oxbow.TurnErased {
+		return 0, err
+	}
+	if stored.User == t.User && stored.Assistant == t.Assistant && slices.Equal(stored.Parts, t.Parts) {
+		return 0, nil
+	}
+	return 1, nil
 }
 
 // CleanTurn gives a turn as it is stored: normalised, without secrets, with an

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/jobs"
@@ -18,9 +19,19 @@ func (e *Engine) CancelJob(ctx context.Context, tenant string, id int64) error {
 	return e.ownJob(ctx, tenant, id, func(ctx context.Context, tx store.Tx) error { return tx.CancelJob(ctx, id) })
 }
 
-// RetryJob makes a job of the tenant available at once.
+// RetryJob makes a job of the tenant available at once; conflict when it is
+// completed, because what it does is done once.
 func (e *Engine) RetryJob(ctx context.Context, tenant string, id int64) error {
-	return e.ownJob(ctx, tenant, id, func(ctx context.Context, tx store.Tx) error { return tx.RetryJob(ctx, id) })
+	return e.ownJob(ctx, tenant, id, func(ctx context.Context, tx store.Tx) error {
+		j, err := tx.Job(ctx, id)
+		if err != nil {
+			return err
+		}
+		if j.State == string(rivertype.JobStateCompleted) {
+			return oxbow.Errorf(oxbow.CodeConflict, "the job %d is completed and has its effect once: have the work done anew with oxbow job run", id)
+		}
+		return tx.RetryJob(ctx, id)
+	})
 }
 
 func (e *Engine) ownJob(ctx context.Context, tenant string, id int64, fn func(context.Context, store.Tx) error) error {

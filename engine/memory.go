@@ -131,6 +131,9 @@ func editOf(m oxbow.Memory, c Change, now time.Time) (oxbow.Change, oxbow.Memory
 		key := jobs.CleanKey(*c.Key)
 		after.Key, out.Set.Key = key, &key
 	}
+	if c.Slot != nil && after.Slot != "" && after.Key == "" {
+		return out, m, oxbow.Errorf(oxbow.CodeInvalid, "a slot holds facts, each under a key: give --key too")
+	}
 	if (after.Slot != m.Slot || after.Key != m.Key) && out.Content == nil {
 		after.ContentVersion++
 	}

@@ -145,13 +145,13 @@ func withAddress(m oxbow.Memory, s Statement, now time.Time) (oxbow.Memory, erro
 	}
 	switch {
 	case !slices.Contains(oxbow.Kinds, m.Kind):
-		return m, oxbow.Errorf(oxbow.CodeInvalid, "there is no kind %q: use one of %v", m.Kind, oxbow.Kinds)
+		return m, oxbow.Errorf(oxbow.CodeInvalid, "there is no kind %q: use %s", m.Kind, text.OneOf(oxbow.Kinds))
 	case (m.Kind == oxbow.Fact) != (m.Key != ""):
 		return m, oxbow.Errorf(oxbow.CodeInvalid, "a fact has a key and nothing else has one: give --slot and --key, or another kind")
 	case m.Slot != "" && !slices.Contains(Slots, m.Slot):
-		return m, oxbow.Errorf(oxbow.CodeInvalid, "there is no slot %q: use one of %v", m.Slot, Slots)
+		return m, oxbow.Errorf(oxbow.CodeInvalid, "there is no slot %q: use %s", m.Slot, text.OneOf(Slots))
 	case m.Source.Trust() == 0:
-		return m, oxbow.Errorf(oxbow.CodeInvalid, "there is no source %q: use one of %v", m.Source, oxbow.Sources)
+		return m, oxbow.Errorf(oxbow.CodeInvalid, "there is no source %q: use %s", m.Source, text.OneOf(oxbow.Sources))
 	case !(m.Importance >= 0 && m.Importance <= 10): // a NaN passes no comparison
 		return m, oxbow.Errorf(oxbow.CodeInvalid, "the importance is %v: use a number from 0 to 10", m.Importance)
 	case !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(m.SaidAt):
@@ -163,7 +163,7 @@ func withAddress(m oxbow.Memory, s Statement, now time.Time) (oxbow.Memory, erro
 }
 
 // Slots are the slots that facts stand in.
-var Slots = []string{"user", "project", "agent"}
+var Slots = jobs.Slots
 
 // cleanText normalises a text, takes secrets out and checks its size.
 func cleanText(s, what string) (string, error) {

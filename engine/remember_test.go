@@ -146,27 +146,41 @@ func sameLines(b *bench) {
 		{Scope: b.Bench.Scope, Conversation: "c", User: "tea: green", At: at(1)}}
 	done, err := b.Engine.Ingest(b.Ctx, turns)
 	b.Must(err)
-	equal(b, "the first time", done, engine.Ingested{New: 2, Known: 1})
+	equal(b, "the first time, new", done.New, 2)
+	equal(b, "the first time, known", done.Known, 1)
+	equal(b, "the ids of the new ones", len(done.Added), 2)
 	b.drain()
 	before := b.State()
 	done, err = b.Engine.Ingest(b.Ctx, turns)
 	b.Must(err)
-	equal(b, "the second time", done, engine.Ingested{Known: 3})
+	equal(b, "the second time, known", done.Known, 3)
+	equal(b, "the second time, new", done.New+len(done.Added), 0)
+	equal(b, "known with other words", done.Other, 0)
 	b.drain()
 	if d := lab.Differ(before, b.State()); d != "" {
 		b.Errorf("the second time changed:\n%s", d)
 	}
 	equal(b, "the questions", b.Judge.Calls("extract"), 2)
+	named := oxbow.Turn{ID: "t-1", Scope: b.Bench.Scope, Conversation: "c", User: "coffee: black", At: at(2)}
+	_, err = b.Engine.Ingest(b.Ctx, []oxbow.Turn{named})
+	b.Must(err)
+	named.User = "coffee: white"
+	done, err = b.Engine.Ingest(b.Ctx, []oxbow.Turn{named})
+	b.Must(err)
+	equal(b, "an id with other words", done.Other, 1)
+	b.drain()
 }
 
 func sameID(b *bench) {
 	b.Ingest(oxbow.Turn{ID: "line-7", User: "tea: green", At: at(1)})
 	done, err := b.Engine.Ingest(b.Ctx, []oxbow.Turn{{ID: "line-7", Scope: b.Bench.Scope, User: "tea: other words", At: at(2)}})
 	b.Must(err)
-	equal(b, "the second one", done, engine.Ingested{Known: 1})
+	equal(b, "the second one, new", done.New, 0)
+	equal(b, "the second one, known", done.Known, 1)
 	done, err = b.Engine.Ingest(b.Ctx, []oxbow.Turn{{ID: "line-7", Scope: oxbow.Scope{Tenant: b.tenant(), Name: "user:bob"}, User: "tea: mine", At: at(2)}})
 	b.Must(err)
-	equal(b, "the same id in another scope", done, engine.Ingested{New: 1})
+	equal(b, "the same id in another scope, new", done.New, 1)
+	equal(b, "the same id in another scope, known", done.Known, 0)
 	b.drain()
 	equal(b, "what is known", strings.Join(b.Texts(), ", "), "active tea: green")
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/riverqueue/river"
+
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
@@ -47,12 +49,23 @@ func (e *Engine) Restore(ctx context.Context, tenant, id string, r Restoration) 
 		if err := e.apply(ctx, tx, run, changes...); err != nil {
 			return err
 		}
-		if m.Status != oxbow.Quarantined {
-			return nil // judged before it was put away; a judge must not undo this at once
-		}
-		m.Status = oxbow.Active
-		return tx.Enqueue(ctx, jobs.FollowUps(about(run), []oxbow.Memory{m}))
+		return tx.Enqueue(ctx, rejudged(run, m))
 	})
+}
+
+// rejudged gives the jobs of what was restored. What nobody judged before has all
+// of them. What time had put away is compared with what was said meanwhile. What
+// a judge had retired is not: it must not undo the operator's word at once.
+func rejudged(run oxbow.Run, m oxbow.Memory) []river.InsertManyParams {
+	was := m.Status
+	m.Status = oxbow.Active
+	switch was {
+	case oxbow.Quarantined:
+		return jobs.FollowUps(about(run), []oxbow.Memory{m})
+	case oxbow.Archived, oxbow.Expired:
+		return jobs.Comparison(about(run), m)
+	}
+	return nil
 }
 
 // overrule turns the verdicts that had retired m into the operator's.

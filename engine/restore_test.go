@@ -17,6 +17,7 @@ func TestRestore(t *testing.T) {
 		story{"of a restatement makes it stand by itself", restoreCompressed},
 		story{"of a source of a merge leaves the merge alone", restoreMerged},
 		story{"is the operator's word, which no judge undoes", restoreStays},
+		story{"of what time had put away has it compared with what was said meanwhile", restoreArchived},
 		story{"of what was in quarantine has it judged, as a release does", restoreQuarantined},
 	)
 }
@@ -29,6 +30,21 @@ func restoreQuarantined(b *bench) {
 	b.drain()
 	equal(b, "the status", b.Get(m.ID).Status, oxbow.Active)
 	equal(b, "what it contradicts", b.Get(old.ID).ReplacedBy, m.ID)
+	b.Clean()
+}
+
+func restoreArchived(b *bench) {
+	old := b.Remember(lab.Statement{Text: "tea: green", SaidAt: at(1)})
+	b.drain()
+	_, err := b.Engine.Archive(b.Ctx, b.tenant(), old.ID)
+	b.Must(err)
+	newer := b.Remember(lab.Statement{Text: "tea: black", SaidAt: at(2)})
+	b.drain()
+	b.Must(b.restore(old.ID, engine.Restoration{}))
+	equal(b, "at once", b.Get(old.ID).Status, oxbow.Active)
+	b.drain()
+	equal(b, "what was said meanwhile", b.Get(newer.ID).Status, oxbow.Active)
+	equal(b, "the restored one", b.Get(old.ID).ReplacedBy, newer.ID)
 	b.Clean()
 }
 

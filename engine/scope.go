@@ -8,6 +8,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/text"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/schedule"
 	"github.com/oxbow-memory/oxbow/store"
@@ -124,7 +125,7 @@ func PatchPolicy(p oxbow.Policy, patch []byte) (oxbow.Policy, error) {
 	}
 	for k := range p.HalfLifeDays {
 		if _, ok := oxbow.DefaultPolicy().HalfLifeDays[k]; !ok {
-			return p, oxbow.Errorf(oxbow.CodeInvalid, "there is no kind %q: use one of %v", k, oxbow.Kinds)
+			return p, oxbow.Errorf(oxbow.CodeInvalid, "there is no kind %q: use %s", k, text.OneOf(oxbow.Kinds))
 		}
 	}
 	return p, p.Validate()

@@ -57,12 +57,33 @@ func (e *Engine) Why(ctx context.Context, tenant, id string) (Story, error) {
 			t.turn = &turn
 		}
 	}
+	if t.former, err = e.formerWords(ctx, tenant, events); err != nil {
+		return Story{}, err
+	}
 	s := Story{Memory: m}
 	for _, ev := range events {
 		s.Lines = append(s.Lines, StoryLine{At: ev.At, Text: t.tell(ev), Event: ev})
 	}
 	s.Now = t.present(settings, links, e.now())
 	return s, nil
+}
+
+// formerWords gives the texts that edits replaced and that were not erased since.
+func (e *Engine) formerWords(ctx context.Context, tenant string, events []oxbow.Event) (map[string]string, error) {
+	out := map[string]string{}
+	for _, ev := range events {
+		if ev.Type != oxbow.Edited || ev.Before.ContentID == nil {
+			continue
+		}
+		c, _, err := e.st.ContentBody(ctx, tenant, *ev.Before.ContentID)
+		switch {
+		case err == nil:
+			out[*ev.Before.ContentID] = c.Text
+		case oxbow.CodeOf(err) != oxbow.CodeNotFound:
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 func touched(m oxbow.Memory, events []oxbow.Event, links []oxbow.Link) []string {
@@ -85,7 +106,8 @@ type teller struct {
 	m      oxbow.Memory
 	others map[string]oxbow.Memory
 	turn   *oxbow.Turn
-	zone   *time.Location // of the scope: days are said in it
+	former map[string]string // what it said before it was edited, by content
+	zone   *time.Location    // of the scope: days are said in it
 }
 
 func (t teller) day(at time.Time) string { return Day(at.In(t.zone)) }
@@ -117,7 +139,7 @@ var tellers = map[oxbow.EventType]func(teller, oxbow.Event) string{
 	oxbow.Refused:       func(_ teller, e oxbow.Event) string { return "The gate refused a verdict: " + e.Reason + "." },
 	oxbow.SupersededBy:  func(t teller, e oxbow.Event) string { return t.replaced(e, "It was superseded by ") },
 	oxbow.CompressedTo:  func(t teller, e oxbow.Event) string { return t.replaced(e, "It was compressed into ") },
-	oxbow.Edited:        func(_ teller, e oxbow.Event) string { return "It was edited (" + changedFields(e) + ")" + by(e) + "." },
+	oxbow.Edited:        teller.edited,
 	oxbow.PinnedEvent:   func(_ teller, e oxbow.Event) string { return "It was pinned" + by(e) + "." },
 	oxbow.UnpinnedEvent: func(_ teller, e oxbow.Event) string { return "It was unpinned" + by(e) + "." },
 }
@@ -130,6 +152,17 @@ func (t teller) tell(e oxbow.Event) string {
 		return fmt.Sprintf("It was %s%s.", e.Type, by(e))
 	}
 	return fmt.Sprintf("It was %s%s: %s.", e.Type, by(e), e.Reason)
+}
+
+// edited tells what was changed, and the words from before while they are there.
+func (t teller) edited(e oxbow.Event) string {
+	line := "It was edited (" + changedFields(e) + ")" + by(e)
+	if e.Before.ContentID != nil {
+		if was, ok := t.former[*e.Before.ContentID]; ok {
+			line += "; before it said: “" + text.Printable(text.Clip(was, 160)) + "”"
+		}
+	}
+	return line + "."
 }
 
 func (t teller) created(e oxbow.Event) string {
@@ -288,6 +321,8 @@ func (t teller) present(s oxbow.ScopeSettings, links []oxbow.Link, now time.Time
 		out = append(out, fmt.Sprintf("Now it is %s and is not recalled.", t.m.Status))
 	case t.m.Pinned:
 		out = append(out, fmt.Sprintf("Now it is active, confidence %.2f, pinned: it does not fade.", t.m.Confidence()))
+	case !t.m.Live(now) && t.m.FadesFirst():
+		out = append(out, "Now it is active by name, but faded: it is not recalled, and the next pass archives it.")
 	case !t.m.Live(now):
 		out = append(out, "Now it is active by name, but past its end: it is not recalled, and the next pass retires it.")
 	default:

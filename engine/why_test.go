@@ -97,7 +97,7 @@ func whyOperator(b *bench) {
 	_, err = b.Engine.Pin(b.Ctx, b.tenant(), m.ID)
 	b.Must(err)
 	b.drain()
-	tells(b, m.ID, "The user wrote it directly.", "It was edited (text, importance) by an operator.", "It was pinned by an operator.",
+	tells(b, m.ID, "The user wrote it directly.", "It was edited (text, importance) by an operator; before it said: “tea: green”.", "It was pinned by an operator.",
 		"Now it is active, confidence 1.00, pinned: it does not fade.")
 	_, err = b.Engine.Unpin(b.Ctx, b.tenant(), m.ID)
 	b.Must(err)

@@ -13,10 +13,7 @@ import (
 
 // unknown leaves out memories that an earlier reading of the turn made.
 func unknown(ctx context.Context, r store.MemoryReader, tenant string, ms []oxbow.Memory) ([]oxbow.Memory, error) {
-	ids := make([]string, len(ms))
-	for i, m := range ms {
-		ids[i] = m.ID
-	}
+	ids := idsOf(ms)
 	have, err := r.Memories(ctx, tenant, ids)
 	if err != nil {
 		return nil, err

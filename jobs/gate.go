@@ -24,7 +24,8 @@ const (
 	furthestExpiry  = 10 * 366 * 24 * time.Hour
 )
 
-var slots = []string{"user", "project", "agent"}
+// Slots are the slots that facts stand in.
+var Slots = []string{"user", "project", "agent"}
 
 // gateDrafts gives the memories that a turn's drafts may become, the draft of
 // each by its id, and how many drafts were refused. A draft needs a quote that
@@ -59,7 +60,7 @@ func gateDraft(t oxbow.Turn, d llm.Draft, now time.Time) (oxbow.Memory, bool) {
 	}
 	if d.Key != "" {
 		m.Slot, m.Key = d.Slot, CleanKey(d.Key)
-		if !slices.Contains(slots, m.Slot) || m.Key == "" {
+		if !slices.Contains(Slots, m.Slot) || m.Key == "" {
 			return oxbow.Memory{}, false
 		}
 		m.Kind = oxbow.Fact

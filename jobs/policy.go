@@ -65,10 +65,7 @@ func (w *policyWorker) rederiveBatch(ctx context.Context, row *rivertype.JobRow,
 	if len(ms) == 0 {
 		return run, nil
 	}
-	ids := make([]string, len(ms))
-	for i, m := range ms {
-		ids[i] = m.ID
-	}
+	ids := idsOf(ms)
 	next := run
 	next.Cursor, next.Counts = ids[len(ids)-1], map[string]int{"rederived": len(ids)}
 	err := w.commitStep(ctx, row, "apply_policy:"+run.ID+":"+run.Cursor, run.ID, func(ctx context.Context, tx store.Tx) error {

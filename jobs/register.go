@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/text"
 	"github.com/oxbow-memory/oxbow/llm"
 )
 
@@ -54,7 +56,7 @@ func NewPass(name string, args PassArgs) (river.JobArgs, error) {
 	case "cluster":
 		return Cluster{args}, nil
 	}
-	return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use one of %v, extract or contradiction", name, Passes)
+	return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(append(slices.Clone(Passes), "extract", "contradiction")))
 }
 
 // PlanPass gives what a pass would change in a scope at now, without changing
@@ -69,7 +71,7 @@ func (d Deps) PlanPass(ctx context.Context, name string, args PassArgs) (changes
 	}
 	p, ok := passes[name]
 	if !ok {
-		return nil, false, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use one of %v, extract or contradiction", name, Passes)
+		return nil, false, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(append(slices.Clone(Passes), "extract", "contradiction")))
 	}
 	cursor := ""
 	for {

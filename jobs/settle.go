@@ -75,10 +75,7 @@ func Group(ctx context.Context, r store.Reader, s oxbow.ScopeSettings, fresh []o
 		}
 	}
 	g.Verdicts = replaceVerdicts(w.verdicts, judged)
-	ids := make([]string, len(g.Members))
-	for i, m := range g.Members {
-		ids[i] = m.ID
-	}
+	ids := idsOf(g.Members)
 	links, err := r.Links(ctx, s.Tenant, ids)
 	g.Links = links
 	return g, err

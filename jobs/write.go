@@ -31,6 +31,13 @@ func FollowUps(a About, ms []oxbow.Memory) []river.InsertManyParams {
 	return out
 }
 
+// Comparison gives the job that compares a memory with the others of its scope,
+// once more in this run, whatever was compared before.
+func Comparison(a About, m oxbow.Memory) []river.InsertManyParams {
+	a.Again = a.Run
+	return []river.InsertManyParams{{Args: Contradiction{aboutMemory{About: a, Memory: m.ID, ContentVersion: max(1, m.ContentVersion)}}}}
+}
+
 // Created gives the memories that events created, of those put.
 func Created(put []oxbow.Memory, done store.Applied) []oxbow.Memory {
 	made := map[string]bool{}

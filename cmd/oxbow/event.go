@@ -11,6 +11,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
+	"github.com/oxbow-memory/oxbow/internal/text"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -79,7 +80,7 @@ func (s *session) eventFilter(ctx context.Context, f eventFlags) (store.EventFil
 	}
 	for _, v := range f.types {
 		if !slices.Contains(eventTypes, oxbow.EventType(v)) {
-			return out, usage("there is no type of event %q: use one of %v", v, eventTypes)
+			return out, usage("there is no type of event %q: use %s", v, text.OneOf(eventTypes))
 		}
 		out.Types = append(out.Types, oxbow.EventType(v))
 	}

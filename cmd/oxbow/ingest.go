@@ -49,7 +49,7 @@ func (s *session) ingestFile(ctx context.Context, path, scope string) error {
 		defer func() { _ = f.Close() }()
 		in = f
 	}
-	i := &ingest{s: s, scope: scope, bar: s.progress(), read: map[oxbow.Scope]*scopeTurns{}, seen: map[string]bool{}}
+	i := &ingest{s: s, scope: scope, bar: s.progress(), read: map[oxbow.Scope]*scopeTurns{}, seen: map[string]bool{}, added: map[string]bool{}}
 	err := i.lines(ctx, in)
 	i.bar.done()
 	if err != nil {
@@ -77,14 +77,12 @@ type ingest struct {
 	refused  []refusal
 	bad      int
 	seen     map[string]bool
+	added    map[string]bool // the turns that were not known before
 	read     map[oxbow.Scope]*scopeTurns
 }
 
-// scopeTurns remembers which turns of a scope the file holds.
-type scopeTurns struct {
-	ids   map[string]bool
-	since time.Time
-}
+// scopeTurns remembers since when the file tells of a scope.
+type scopeTurns struct{ since time.Time }
 
 type refusal struct {
 	Line  int    `json:"line"`
@@ -137,10 +135,9 @@ func (i *ingest) turn(raw []byte) (oxbow.Turn, error) {
 	i.seen[clean.ID] = true
 	r := i.read[t.Scope]
 	if r == nil {
-		r = &scopeTurns{ids: map[string]bool{}, since: clean.At}
+		r = &scopeTurns{since: clean.At}
 		i.read[t.Scope] = r
 	}
-	r.ids[clean.ID] = true
 	if clean.At.Before(r.since) {
 		r.since = clean.At
 	}
@@ -165,6 +162,10 @@ func (i *ingest) flush(ctx context.Context) error {
 	i.stored.New += done.New
 	i.stored.Known += done.Known
 	i.stored.Redacted += done.Redacted
+	i.stored.Other += done.Other
+	for _, id := range done.Added {
+		i.added[id] = true
+	}
 	i.bar.show(func() string {
 		return fmt.Sprintf("storing: %s so far", number(i.stored.New+i.stored.Known, "turn", "turns"))
 	})
@@ -175,6 +176,7 @@ func (i *ingest) flush(ctx context.Context) error {
 type ingestSummary struct {
 	New     int            `json:"new"`
 	Known   int            `json:"known"`
+	Other   int            `json:"known_with_other_words"` // what is stored stays
 	Refused int            `json:"refused"`
 	Lines   []refusal      `json:"refused_lines"`
 	Waiting bool           `json:"waiting"` // jobs wait, so the reading is not complete
@@ -197,12 +199,16 @@ func (i *ingest) finish(ctx context.Context) error {
 		i.s.say("all turns are stored; what is not read yet waits")
 		return err
 	}
-	sum := ingestSummary{New: i.stored.New, Known: i.stored.Known - i.repeated, Refused: i.bad, Lines: orEmpty(i.refused), Waiting: done.Pending > 0}
+	sum := ingestSummary{New: i.stored.New, Known: i.stored.Known - i.repeated, Other: i.stored.Other, Refused: i.bad, Lines: orEmpty(i.refused), Waiting: done.Pending > 0}
 	if sum.Reading, err = i.reading(ctx); err != nil {
 		return err
 	}
 	if err := i.s.show(sum, func(p *printer) { p.ingested(sum, i.repeated) }); err != nil {
 		return err
+	}
+	if i.stored.Other > 0 {
+		i.s.say("%s known by its id and says something else here: what is stored stays; give what is new an id of its own, or none",
+			number(i.stored.Other, "turn is", "turns are"))
 	}
 	if i.bad > 0 {
 		i.s.say("%s refused; correct the file and take it in again, what is known stays as it is", number(i.bad, "line was", "lines were"))
@@ -214,7 +220,7 @@ func (i *ingest) finish(ctx context.Context) error {
 func (i *ingest) reading(ctx context.Context) (engine.Reading, error) {
 	sum := engine.Reading{Turns: map[oxbow.TurnState]int{}, Nothing: map[string]int{}, Events: map[string]int{}, Judges: []string{}}
 	for scope, turns := range i.read {
-		part, err := i.s.engine.Reading(ctx, scope, turns.ids, turns.since)
+		part, err := i.s.engine.Reading(ctx, scope, i.added, turns.since)
 		if err != nil {
 			return sum, err
 		}

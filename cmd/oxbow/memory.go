@@ -11,6 +11,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
+	"github.com/oxbow-memory/oxbow/internal/text"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -33,7 +34,8 @@ func memoryListCommand(a *app) *cobra.Command {
 		Use:   "list",
 		Short: "List memories, the last said first",
 		Long: `List memories, the last said first. Without --status only the active ones are
-listed; "--status all" lists all.`,
+listed, without those that have faded or ended since the last pass; "--status all"
+lists all.`,
 		Args: noArgs,
 		RunE: a.command(func(ctx context.Context, s *session, _ []string) error { return s.listMemories(ctx, f) }),
 	}
@@ -91,7 +93,7 @@ func (s *session) memoryFilter(ctx context.Context, f memoryFilter) (store.Memor
 		return out, err
 	}
 	if f.kind != "" && !slices.Contains(oxbow.Kinds, out.Kind) {
-		return out, usage("there is no kind %q: use one of %v", f.kind, oxbow.Kinds)
+		return out, usage("there is no kind %q: use %s", f.kind, text.OneOf(oxbow.Kinds))
 	}
 	for _, v := range f.status {
 		if v == "all" {
@@ -99,9 +101,12 @@ func (s *session) memoryFilter(ctx context.Context, f memoryFilter) (store.Memor
 			break
 		}
 		if !slices.Contains(oxbow.Statuses, oxbow.Status(v)) {
-			return out, usage("there is no status %q: use all or one of %v", v, oxbow.Statuses)
+			return out, usage("there is no status %q: use all, %s", v, text.OneOf(oxbow.Statuses))
 		}
 		out.Status = append(out.Status, oxbow.Status(v))
+	}
+	if len(out.Status) > 0 {
+		out.LiveAt = time.Now()
 	}
 	zone, err := s.zone(ctx, f.scope)
 	if err != nil {
@@ -138,6 +143,8 @@ func (s *session) sayNoMemories(ctx context.Context) error {
 // standing is a status, with what the row alone does not show.
 func standing(m engine.View) string {
 	switch {
+	case m.Status == oxbow.Active && !m.Live && m.FadesFirst():
+		return "faded"
 	case m.Status == oxbow.Active && !m.Live:
 		return "past its end"
 	case m.Pinned:

@@ -52,6 +52,9 @@ value of its address: a newer one replaces the older one.`,
 }
 
 func (s *session) remember(ctx context.Context, f rememberFlags, words string) error {
+	if f.slot != "" && f.key == "" {
+		return usage("--slot %s needs --key: a slot holds facts, each under a key such as timezone", f.slot)
+	}
 	zone, err := s.zone(ctx, f.scope)
 	if err != nil {
 		return err

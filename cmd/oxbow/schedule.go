@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,21 +28,30 @@ func scheduleListCommand(a *app) *cobra.Command {
 			if len(all) == 0 {
 				s.say("no schedules; a scope gets them with its first memory")
 			}
-			return s.show(orEmpty(all), func(p *printer) { p.schedules(all) })
+			zones := map[string]*time.Location{}
+			for _, d := range all {
+				if zones[d.Scope.Name], err = s.zone(ctx, d.Scope.Name); err != nil {
+					return err
+				}
+			}
+			return s.show(orEmpty(all), func(p *printer) { p.schedules(all, zones) })
 		}),
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "only of this scope")
 	return cmd
 }
 
-func (p *printer) schedules(all []store.Schedule) {
+// schedules prints the slots in the zone of each scope, in which its cron lines
+// are read too.
+func (p *printer) schedules(all []store.Schedule, zones map[string]*time.Location) {
 	t := newTable("SCOPE", "JOB", "CRON", "STATE", "LAST", "NEXT")
 	for _, d := range all {
-		state, next := "on", stamp(d.NextAt)
+		zone := zones[d.Scope.Name]
+		state, next := "on", stampIn(d.NextAt, zone)
 		if d.Paused {
 			state, next = "paused", "-"
 		}
-		t.add(d.Scope.Name, d.Name, d.Spec, state, stamp(d.LastAt), next)
+		t.add(d.Scope.Name, d.Name, d.Spec, state, stampIn(d.LastAt, zone), next)
 	}
 	p.table(t)
 }

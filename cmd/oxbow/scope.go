@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -80,7 +81,7 @@ func (s *session) showScope(ctx context.Context, c oxbow.ScopeSettings, run stri
 		if run != "" {
 			p.pair("applied by", "the run "+run)
 		}
-		p.schedules(schedules)
+		p.schedules(schedules, map[string]*time.Location{c.Name: c.Location()})
 	})
 }
 

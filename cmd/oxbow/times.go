@@ -77,6 +77,14 @@ func stamp(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
+// stampIn is stamp in a zone that it names.
+func stampIn(t time.Time, zone *time.Location) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.In(zone).Format("2006-01-02 15:04 MST")
+}
+
 // date writes a day as tables show it.
 func date(t time.Time) string {
 	if t.IsZero() {

@@ -65,3 +65,19 @@ func Printable(s string) string {
 
 // Same tells whether two texts say the same words once they are normalised.
 func Same(a, b string) bool { return oxbow.SameText(Normalise(a), Normalise(b)) }
+
+// OneOf writes a choice for people: "a", "a or b", "a, b or c".
+func OneOf[S ~string](words []S) string {
+	var b strings.Builder
+	for i, w := range words {
+		switch {
+		case i == 0:
+		case i == len(words)-1:
+			b.WriteString(" or ")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(string(w))
+	}
+	return b.String()
+}
