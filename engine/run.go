@@ -10,6 +10,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/llm"
 	"github.com/oxbow-memory/oxbow/schedule"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -21,6 +22,7 @@ type Order struct {
 	Scopes   []string  // empty means every scope of the tenant
 	Since    time.Time // extract, contradiction: what was said since then
 	Memory   string    // contradiction: only this one
+	Fresh    bool      // extract, contradiction: answers that a model gave before do not count
 	MaxShare float64   // replaces the brake of a pass when it is over 0
 }
 
@@ -94,6 +96,9 @@ func (e *Engine) orderScopes(ctx context.Context, o Order) ([]oxbow.Scope, error
 		_, err := jobs.NewPass(o.Name, jobs.PassArgs{})
 		return nil, err
 	}
+	if o.Fresh && o.Name != "extract" && o.Name != "contradiction" {
+		return nil, oxbow.Errorf(oxbow.CodeInvalid, "%s cannot be asked for anew: extract and contradiction can", o.Name)
+	}
 	if o.MaxShare < 0 || o.MaxShare > 1 {
 		return nil, oxbow.Errorf(oxbow.CodeInvalid, "the share is %v: use a number over 0 and up to 1", o.MaxShare)
 	}
@@ -134,7 +139,7 @@ func (e *Engine) extractAgain(ctx context.Context, o Order, s oxbow.Scope) (stri
 		if err := tx.PutRun(ctx, run); err != nil {
 			return err
 		}
-		return tx.Enqueue(ctx, []river.InsertManyParams{insert(jobs.Extract{Tenant: s.Tenant, Scope: s.Name, Again: run.ID})})
+		return tx.Enqueue(ctx, []river.InsertManyParams{insert(jobs.Extract{Tenant: s.Tenant, Scope: s.Name, Again: run.ID, Fresh: o.Fresh})})
 	})
 }
 
@@ -157,7 +162,7 @@ func (e *Engine) judgeAgain(ctx context.Context, o Order, s oxbow.Scope) (string
 			var next []river.InsertManyParams
 			for _, m := range ms {
 				a := about(run)
-				a.Now, a.Again, a.Asked = m.SaidAt, run.ID, o.Memory != ""
+				a.Now, a.Again, a.Fresh, a.Asked = m.SaidAt, run.ID, o.Fresh, o.Memory != ""
 				next = append(next, insert(jobs.NewContradiction(a, m)))
 			}
 			return tx.Enqueue(ctx, next)
@@ -192,6 +197,9 @@ func (e *Engine) PlanJob(ctx context.Context, o Order) ([]Planned, error) {
 	scopes, err := e.orderScopes(ctx, o)
 	if err != nil {
 		return nil, err
+	}
+	if o.Fresh {
+		ctx = llm.WithCaller(ctx, llm.Caller{Anew: oxbow.NewID("plan", e.now().String())})
 	}
 	var out []Planned
 	for _, s := range scopes {

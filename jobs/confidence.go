@@ -52,7 +52,7 @@ func (w *confidenceWorker) rate(ctx context.Context, job *river.Job[Confidence])
 	if t.State == oxbow.TurnErased {
 		return w.complete(ctx, job.JobRow, nothing)
 	}
-	rating, err := w.Judge.Confidence(asking(ctx, "confidence", a.scope(), a.Run, m.ID, t.ID), m.Content.Text, textOf(t))
+	rating, err := w.Judge.Confidence(asking(a.anew(ctx), "confidence", a.scope(), a.Run, m.ID, t.ID), m.Content.Text, textOf(t))
 	unrated := ""
 	switch {
 	case errors.Is(err, llm.ErrUnparsable):

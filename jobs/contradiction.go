@@ -65,7 +65,7 @@ func (w *contradictionWorker) judge(ctx context.Context, job *river.Job[Contradi
 	if !ok {
 		return w.complete(ctx, job.JobRow, nothing)
 	}
-	judged, err := w.verdicts(asking(ctx, "contradiction", a.scope(), a.Run), m, a.ContentVersion > 1 || a.Again != "" && a.Trigger == "operator")
+	judged, err := w.verdicts(asking(a.anew(ctx), "contradiction", a.scope(), a.Run), m, a.ContentVersion > 1 || a.Again != "" && a.Trigger == "operator")
 	if err != nil {
 		return err
 	}

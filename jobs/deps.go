@@ -79,6 +79,8 @@ type About struct {
 	// Again marks work that an operator asked for once more: it is part of the
 	// ledger key.
 	Again string `json:"again,omitempty"`
+	// Fresh says that answers from before it do not count. It goes with Again.
+	Fresh bool `json:"fresh,omitempty"`
 	// Asked says that an operator asked for just this memory, so that the limit
 	// on what one write may retire does not hold.
 	Asked bool `json:"asked,omitempty"`
@@ -89,7 +91,16 @@ func (a About) scope() oxbow.Scope { return oxbow.Scope{Tenant: a.Tenant, Name: 
 // asking gives the context in which a job asks the judge: what it spends is
 // counted for the tenant, and what it says belongs to the owners of the words.
 func asking(ctx context.Context, job string, s oxbow.Scope, run string, owners ...string) context.Context {
-	return llm.WithCaller(ctx, llm.Caller{Tenant: s.Tenant, Scope: s.Name, Run: run, Job: job, Owners: owners})
+	return llm.WithCaller(ctx, llm.Caller{Tenant: s.Tenant, Scope: s.Name, Run: run, Job: job, Owners: owners, Anew: llm.CallerOf(ctx).Anew})
+}
+
+// anew gives the context of a job that an operator wants answered anew: the
+// answers of its retries count, those from before do not.
+func (a About) anew(ctx context.Context) context.Context {
+	if !a.Fresh {
+		return ctx
+	}
+	return llm.WithCaller(ctx, llm.Caller{Anew: a.Again})
 }
 
 func idsOf(ms []oxbow.Memory) []string {

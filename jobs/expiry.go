@@ -51,7 +51,7 @@ func (w *expiryWorker) date(ctx context.Context, job *river.Job[Expiry]) error {
 	if err != nil {
 		return err
 	}
-	e, err := w.Judge.Expiry(asking(ctx, "expiry", a.scope(), a.Run, m.ID), statement("new", m), s.Location())
+	e, err := w.Judge.Expiry(asking(a.anew(ctx), "expiry", a.scope(), a.Run, m.ID), statement("new", m), s.Location())
 	if errors.Is(err, llm.ErrUnparsable) && job.Attempt < job.MaxAttempts {
 		return err
 	}

@@ -23,6 +23,7 @@ type Extract struct {
 	Tenant string `json:"tenant" river:"unique"`
 	Scope  string `json:"scope" river:"unique"`
 	Again  string `json:"again,omitempty"`
+	Fresh  bool   `json:"fresh,omitempty"`
 }
 
 // Kind names the job.
@@ -84,8 +85,8 @@ func (w *extractWorker) turns(ctx context.Context, job *river.Job[Extract]) erro
 
 // extract asks the judge about one turn and stores what passes the gate.
 func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t oxbow.Turn) error {
-	a := aboutTurn(t, job.Args.Again)
-	asked := asking(ctx, "extract", t.Scope, a.Run, t.ID)
+	a := aboutTurn(t, job.Args)
+	asked := asking(a.anew(ctx), "extract", t.Scope, a.Run, t.ID)
 	said, err := w.textIn(ctx, t)
 	if err != nil {
 		return err
@@ -169,9 +170,9 @@ func (d Deps) textIn(ctx context.Context, t oxbow.Turn) (llm.TurnText, error) {
 
 // aboutTurn is what the jobs that follow from a turn are about: the instant at
 // which it was said.
-func aboutTurn(t oxbow.Turn, again string) About {
-	return About{Tenant: t.Scope.Tenant, Scope: t.Scope.Name, Run: oxbow.NewID("run", t.ID, again, t.Run),
-		Now: Milli(t.At), Trigger: "write", Again: again}
+func aboutTurn(t oxbow.Turn, args Extract) About {
+	return About{Tenant: t.Scope.Tenant, Scope: t.Scope.Name, Run: oxbow.NewID("run", t.ID, args.Again, t.Run),
+		Now: Milli(t.At), Trigger: "write", Again: args.Again, Fresh: args.Fresh}
 }
 
 // quarantined counts the memories that are kept out of sight.
@@ -230,7 +231,7 @@ func (w *extractWorker) giveUp(ctx context.Context, job *river.Job[Extract], cau
 		return cause
 	}
 	t := next[0]
-	a := aboutTurn(t, job.Args.Again)
+	a := aboutTurn(t, job.Args)
 	if err := w.discard(ctx, job.JobRow, a, cause); err != nil {
 		return err
 	}

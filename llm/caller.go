@@ -16,6 +16,9 @@ type Caller struct {
 	// Owners are the turn and the memories whose words are asked about. An
 	// answer may be kept only under their names, so that it is erased with them.
 	Owners []string
+	// Anew, when it is not empty, names a judging for which what was answered
+	// before it does not count. Within it a question is still paid for once.
+	Anew string
 }
 
 type callerKey struct{}

@@ -17,6 +17,7 @@ type orderFlags struct {
 	wait     bool
 	since    string
 	memory   string
+	fresh    bool
 	maxShare float64
 }
 
@@ -46,6 +47,7 @@ With --dry-run it prints exactly what the job would change, and changes nothing.
 	fs.BoolVar(&f.dry, "dry-run", false, "print what would change, and change nothing")
 	fs.BoolVar(&f.wait, "wait", false, "wait until it is done, also when a worker elsewhere does it")
 	fs.StringVar(&f.since, "since", "", "extract, contradiction: only what was said since then, such as 7d")
+	fs.BoolVar(&f.fresh, "fresh", false, "extract, contradiction: ask the model anew, whatever it answered in the last week")
 	fs.StringVar(&f.memory, "memory", "", "contradiction: only this memory")
 	fs.Float64Var(&f.maxShare, "max-share", 0, "decay, prune: the share of a scope that may change in a day, instead of the policy's")
 	return cmd
@@ -84,7 +86,7 @@ func (s *session) order(ctx context.Context, f orderFlags, name string) error {
 }
 
 func (s *session) orderOf(ctx context.Context, f orderFlags, name string) (engine.Order, error) {
-	o := engine.Order{Name: name, Tenant: s.tenant, Scopes: f.scopes, Memory: f.memory, MaxShare: f.maxShare}
+	o := engine.Order{Name: name, Tenant: s.tenant, Scopes: f.scopes, Memory: f.memory, Fresh: f.fresh, MaxShare: f.maxShare}
 	if f.memory != "" {
 		m, err := s.engine.Memory(ctx, s.tenant, f.memory)
 		if err != nil {

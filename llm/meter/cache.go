@@ -111,7 +111,7 @@ func remember[T any](ctx context.Context, c *Cache, purpose string, question any
 		return ask()
 	}
 	var out T
-	key, err := c.key(caller.Tenant, purpose, question)
+	key, err := c.key(caller, purpose, question)
 	if err != nil {
 		return out, err
 	}
@@ -130,13 +130,13 @@ func remember[T any](ctx context.Context, c *Cache, purpose string, question any
 
 // key says what was asked, of whom. Statements carry the words of candidates
 // and the instants at which they were said, so both are part of it.
-func (c *Cache) key(tenant, purpose string, question any) (string, error) {
+func (c *Cache) key(caller llm.Caller, purpose string, question any) (string, error) {
 	b, err := json.Marshal(question)
 	if err != nil {
 		return "", fmt.Errorf("name the question: %w", err)
 	}
 	h := sha256.New()
-	for _, part := range []string{tenant, purpose, c.cfg.Identity, c.cfg.Judge.Name()} {
+	for _, part := range []string{caller.Tenant, purpose, c.cfg.Identity, c.cfg.Judge.Name(), caller.Anew} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	h.Write(b)

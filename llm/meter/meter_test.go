@@ -267,6 +267,17 @@ func TestCache(t *testing.T) {
 			relates(ctx, c, said("new", "tea: greener", lab.Start), two)            // other words
 			relates(llm.WithCaller(ctx, llm.Caller{Tenant: "other"}), c, one, two)  // nobody to erase it by
 			relates(llm.WithCaller(ctx, llm.Caller{Tenant: "other", Owners: []string{m.ID}}), c, one, two)
+			anew := llm.CallerOf(ctx)
+			anew.Anew = "a second look"
+			relates(llm.WithCaller(ctx, anew), c, one, two)
+			before := b.Judge.Calls("relate")
+			for _, again := range []context.Context{llm.WithCaller(ctx, anew), ctx} { // each look pays once, and the first is kept
+				_, err = c.Relate(again, one, []llm.Statement{two})
+				b.Must(err)
+			}
+			if b.Judge.Calls("relate") != before {
+				b.Error("a look that was paid for was paid for again")
+			}
 			b.Clock.Add(meter.KeepFor)
 			relates(ctx, c, one, two)
 			for _, zone := range []*time.Location{time.UTC, oslo} {
