@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +13,10 @@ import (
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/history"
 	"github.com/oxbow-memory/oxbow/internal/pgtest"
+	"github.com/oxbow-memory/oxbow/llm"
+	"github.com/oxbow-memory/oxbow/llm/llmtest"
 	"github.com/oxbow-memory/oxbow/llm/offline"
+	"github.com/oxbow-memory/oxbow/llm/openai"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/store/postgres"
 	"github.com/oxbow-memory/oxbow/store/sqlite"
@@ -21,7 +26,7 @@ import (
 var demoDay = time.Date(2026, 11, 20, 21, 0, 0, 0, time.UTC)
 
 // storyOf plays the bundled history on a database and gives what it printed.
-func storyOf(t *testing.T, st store.Store) string {
+func storyOf(t *testing.T, st store.Store, judge llm.Judge) string {
 	t.Helper()
 	ctx := t.Context()
 	t.Cleanup(func() { _ = st.Close() })
@@ -33,7 +38,7 @@ func storyOf(t *testing.T, st store.Store) string {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	p, err := newPlayer(st, offline.New(), "default", turns[0].At.Add(-time.Hour), &out)
+	p, err := newPlayer(st, judge, "default", turns[0].At.Add(-time.Hour), &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +89,7 @@ func TestDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	onSQLite := storyOf(t, file)
+	onSQLite := storyOf(t, file, offline.New())
 
 	t.Run("answers by what is known now, and of the past by what was known then", func(t *testing.T) {
 		_, now, _ := strings.Cut(onSQLite, "Is our main database PostgreSQL or MySQL? (recalled from project:atlas)\n")
@@ -99,13 +104,62 @@ func TestDemo(t *testing.T) {
 		}
 	})
 
+	t.Run("is the same lifecycle by a model that says what the rules say, over the wire", func(t *testing.T) {
+		t.Parallel()
+		model, err := openai.New(openai.Config{BaseURL: llmtest.Serve(t, offline.New()).URL(), Model: "small"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(model.Close)
+		st, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "model.db")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		storyOf(t, st, cued{model})
+		want, got := outcomeOf(t, file), outcomeOf(t, st)
+		for _, line := range missing(want, got) {
+			t.Errorf("only the rules end with %s", line)
+		}
+		for _, line := range missing(got, want) {
+			t.Errorf("only the model ends with %s", line)
+		}
+	})
 	t.Run("tells the same story on Postgres", func(t *testing.T) {
+		t.Parallel()
 		st, err := postgres.Open(ctx, postgres.Config{URL: pgtest.URL(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if onPostgres := storyOf(t, st); onPostgres != onSQLite {
+		if onPostgres := storyOf(t, st, offline.New()); onPostgres != onSQLite {
 			t.Errorf("the stories differ:\n%s\n%s", onSQLite, onPostgres)
 		}
 	})
+}
+
+// cued lets a model look for rivals by the words that the rules know, so that
+// both are offered the same candidates.
+type cued struct{ *openai.Judge }
+
+// Cue implements llm.Cuer.
+func (cued) Cue(s llm.Statement) string { return offline.New().Cue(s) }
+
+// outcomeOf gives what is known in the end: each memory with all that judges
+// decide about it.
+func outcomeOf(t *testing.T, st store.Store) []string {
+	t.Helper()
+	all, err := st.ListMemories(t.Context(), store.MemoryFilter{Tenant: "default", Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, m := range all {
+		out = append(out, fmt.Sprintf("%s in %s: %s, %s %s/%s, rated %v (%v), confirmed %d times, ends %s, reviewed %s, replaced by %s: %s", m.ID, m.Scope.Name, m.Status,
+			m.Kind, m.Slot, m.Key, m.Rating, m.Rated, m.Confirmations, m.ExpiresAt, m.ReviewAt, m.ReplacedBy, m.Content.Text))
+	}
+	return out
+}
+
+// missing gives the lines of a that b has not.
+func missing(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(line string) bool { return slices.Contains(b, line) })
 }
