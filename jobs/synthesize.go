@@ -223,7 +223,7 @@ func (w *synthesizeWorker) apply(ctx context.Context, tx store.Tx, args Synthesi
 	if left < len(sources) {
 		return tx.PutRun(ctx, w.mergeRun(args, oxbow.RunStopped, "the brake stopped it: passes have changed enough of this scope today", nil))
 	}
-	done, err := tx.Apply(ctx, w.batch(args.About), sign(mergeChanges(fresh, merged), actor(args.About), w.Judge.Name()))
+	done, err := tx.Apply(ctx, w.batch(args.About), sign(mergeChanges(fresh, merged), actor(args.About), llm.NameOf(w.Judge, "synthesize")))
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,25 @@ func TestCluster(t *testing.T) {
 		story{"offers what is active, free and unpinned, and nothing else", offersOnly},
 		story{"makes one job of a group, however often it finds it", oneJobOfAGroup},
 		story{"merges a merged memory only with two new leaves", twoNewLeaves},
+		story{"names the model that wrote a merged memory", namesTheWriter},
 	)
+}
+
+func namesTheWriter(b *lab.Bench) {
+	b.Judge.Names = map[string]string{"synthesize": "script/large@1"}
+	five(b)
+	b.Pass("cluster", lab.Start.Add(day))
+	named := 0
+	for _, m := range b.All() {
+		for _, e := range b.EventsOf(m.ID) {
+			if e.Judge == "script/large@1" {
+				named++
+			}
+		}
+	}
+	if named < 4 { // the new one and its three sources
+		b.Errorf("%d events name it", named)
+	}
 }
 
 // together makes the judge group what begins with a word.

@@ -58,6 +58,20 @@ type Selector interface {
 	Select(ctx context.Context, cue string, items []Statement, limit int) ([]string, error)
 }
 
+// Signer is a judge whose answers do not all come from the same model.
+type Signer interface {
+	// NameOf is Name for one question, such as synthesize.
+	NameOf(question string) string
+}
+
+// NameOf gives the name that stands in the events that follow from a question.
+func NameOf(j Judge, question string) string {
+	if s, ok := j.(Signer); ok {
+		return s.NameOf(question)
+	}
+	return j.Name()
+}
+
 // TurnText is the text of one exchange as a judge sees it.
 type TurnText struct {
 	User      string

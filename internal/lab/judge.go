@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"sync"
@@ -53,6 +54,8 @@ type Judge struct {
 	OnExpiry     func(llm.Statement, *time.Location) (llm.Expiry, error)
 	OnCluster    func([]llm.Statement) ([][]string, error)
 	OnSynthesize func([]llm.Statement) (llm.Synthesis, error)
+	// Names replaces the name for some questions.
+	Names map[string]string
 	// Down, when it is set, is the answer to everything.
 	Down func() error
 	// Wait, when it is set, is called before each answer and may hold it up.
@@ -66,6 +69,9 @@ var _ llm.Judge = (*Judge)(nil)
 
 // Name implements llm.Judge.
 func (j *Judge) Name() string { return "script@1" }
+
+// NameOf implements llm.Signer.
+func (j *Judge) NameOf(question string) string { return cmp.Or(j.Names[question], j.Name()) }
 
 // Calls gives how often a question was asked.
 func (j *Judge) Calls(question string) int {

@@ -53,6 +53,9 @@ func NewCache(cfg CacheConfig) *Cache {
 // Name implements llm.Judge: the answers are the judge's.
 func (c *Cache) Name() string { return c.cfg.Judge.Name() }
 
+// NameOf implements llm.Signer.
+func (c *Cache) NameOf(question string) string { return llm.NameOf(c.cfg.Judge, question) }
+
 // Cue implements llm.Cuer; a judge without cues has none.
 func (c *Cache) Cue(s llm.Statement) string {
 	if cuer, ok := c.cfg.Judge.(llm.Cuer); ok {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/llm"
 	"github.com/oxbow-memory/oxbow/llm/llmtest"
 	"github.com/oxbow-memory/oxbow/llm/openai"
 )
@@ -21,6 +22,13 @@ func TestNew(t *testing.T) {
 		j, err := openai.New(openai.Config{Model: "small"})
 		if err != nil || j.Name() != "openai/small@3" {
 			t.Fatalf("got %v, %v", j, err)
+		}
+	})
+	t.Run("names the model that writes", func(t *testing.T) {
+		t.Parallel()
+		j := newJudge(t, "http://127.0.0.1:1/v1")
+		if a, b := llm.NameOf(j, "relate"), llm.NameOf(j, "synthesize"); a != "openai/small@3" || b != "openai/large@3" {
+			t.Errorf("the names are %s and %s", a, b)
 		}
 	})
 	for name, change := range map[string]func(*openai.Config){

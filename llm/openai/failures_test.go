@@ -73,6 +73,8 @@ func answerFailures() []failure {
 		{"reads past thinking that the template opened", []llmtest.Reply{llmtest.Text("so, implied {hm}</think>{\"level\":\"implied\"}")}, fine, 0, 1, ""},
 		{"does not take an answer out of unfinished thinking", twice(llmtest.Text(`<think>maybe {"level":"explicit"}`)), unparsable, 0, 2, "thinking"},
 		{"reads past a code fence", []llmtest.Reply{llmtest.Text("Here:\n```json\n{\"level\":\"implied\"}\n```")}, fine, 0, 1, ""},
+		{"mends a comma too many", []llmtest.Reply{llmtest.Text("{\"level\":\"implied\",\n}")}, fine, 0, 1, ""},
+		{"never mends what the endpoint says is cut short", []llmtest.Reply{llmtest.Truncated(`{"level":"implied",}`)}, unparsable, 0, 1, "cut short"},
 		{"never mends a truncated answer", []llmtest.Reply{llmtest.Truncated(`{"level":"explicit`)}, unparsable, 0, 1, "cut short"},
 		{"does not believe a truncated answer that looks whole", []llmtest.Reply{llmtest.Truncated(`{"level":"explicit"}`)}, unparsable, 0, 1, "cut short"},
 		{"does not believe an answer that ends within an object", twice(llmtest.Text(`{"level":"explicit","x":{"level":"explicit"}`)), unparsable, 0, 2, "cut short"},

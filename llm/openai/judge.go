@@ -26,6 +26,7 @@ type Judge struct {
 var (
 	_ llm.Judge    = (*Judge)(nil)
 	_ llm.Selector = (*Judge)(nil)
+	_ llm.Signer   = (*Judge)(nil)
 )
 
 // New checks a configuration and gives a judge. It does no I/O: whether the
@@ -55,6 +56,14 @@ func New(cfg Config) (*Judge, error) {
 
 // Name is openai/MODEL@VERSION; the version is that of the prompts and schemas.
 func (j *Judge) Name() string { return fmt.Sprintf("openai/%s@%d", j.cfg.Model, promptVersion) }
+
+// NameOf names SynthesisModel for a synthesis.
+func (j *Judge) NameOf(question string) string {
+	if question == synthesize {
+		return fmt.Sprintf("openai/%s@%d", j.cfg.SynthesisModel, promptVersion)
+	}
+	return j.Name()
+}
 
 // Dropped tells how many labels, groups and drafts were left out of answers
 // since the judge was made, because they were never offered or over a bound.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 )
 
 // rejection is why an answer cannot be used. The reason is one of this
@@ -24,8 +25,9 @@ func reject(reason, detail string, args ...any) *rejection {
 }
 
 // parse finds the one JSON object in an answer, past thinking, fences and
-// prose. It mends nothing: an object that is cut short is no answer, because
-// closing it would make a verdict of whatever came before the cut. Nor are two
+// prose. It mends slips of the pen in an object that is whole (see mended), and
+// closes nothing: an object that is cut short is no answer, because closing it
+// would make a verdict of whatever came before the cut. Nor are two
 // different objects: one of them may be an answer that the data put into the
 // model's mouth.
 func parse(answer string) ([]byte, error) {
@@ -86,7 +88,7 @@ func objects(s string) (found []string, whole bool) {
 		if n == 0 {
 			return found, false
 		}
-		if candidate := s[i : i+n]; json.Valid([]byte(candidate)) {
+		if candidate := mended(s[i : i+n]); json.Valid([]byte(candidate)) {
 			found = append(found, candidate)
 		}
 		s = s[i+n:]
@@ -113,6 +115,47 @@ func balanced(s string) int {
 		}
 	}
 	return 0
+}
+
+// literals are how another language writes what JSON has in lower case.
+var literals = map[string]string{"True": "true", "False": "false", "None": "null"}
+
+// mended takes out of an object what models without a schema get wrong most and
+// what can be meant in one way only: a comma before a closing bracket, a line end
+// or another control character inside a string, the literals of Python. Valid
+// JSON stays as it is.
+func mended(s string) string {
+	var out strings.Builder
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case quoted && c == '\\' && i+1 < len(s):
+			out.WriteString(s[i : i+2])
+			i++
+			continue
+		case c == '"':
+			quoted = !quoted
+		case quoted && c < ' ':
+			fmt.Fprintf(&out, `\u%04x`, c)
+			continue
+		case quoted:
+		case c == ',' && strings.IndexAny(strings.TrimLeft(s[i+1:], " \t\r\n"), "}]") == 0:
+			continue
+		case c == 'T' || c == 'F' || c == 'N':
+			word := s[i:]
+			if end := strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }); end > 0 {
+				word = word[:end]
+			}
+			if right, ok := literals[word]; ok {
+				out.WriteString(right)
+				i += len(word) - 1
+				continue
+			}
+		}
+		out.WriteByte(c)
+	}
+	return out.String()
 }
 
 func sameJSON(a, b string) bool {

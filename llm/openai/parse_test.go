@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -199,7 +200,7 @@ func TestReadExpiry(t *testing.T) {
 // model writes.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		``, `{}`, `{"level":"weak"}`, `<think>{"level":"weak"}</think>{"level":"explicit"}`, `{"level":"weak"`,
+		``, `{}`, `{"level":"weak"}`, `{"level":"weak",}`, "{\"text\":\"a\nb\",\"summary\":\"\",\"tags\":[\"x\",],}", `{"a":None,"b":[True,False],"c":"True, }"}`, `<think>{"level":"weak"}</think>{"level":"explicit"}`, `{"level":"weak"`,
 		`{"relations":[{"label":"c1","relation":"contradicts"},{"label":"c9","relation":"supersedes"}]}`,
 		`{"phrase":"by Friday","ends":"date","date":"2026-11-20"}`, `{"groups":[{"labels":["c1","c2","c2","x"]}]}`,
 		`{"labels":["c2","c9","c2","c1","c3"]}`, `{"text":"a\u202eb","summary":"","tags":["x"]}`, `{"level":"weak","level":"explicit"}`, "```json\n{\"a\":\"}\"}\n```",
@@ -221,8 +222,11 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if !json.Valid(raw) || !bytes.HasPrefix(raw, []byte("{")) || !strings.Contains(answer, string(raw)) {
+		if !json.Valid(raw) || !bytes.HasPrefix(raw, []byte("{")) || !standsIn(answer, string(raw)) {
 			t.Fatalf("%q is not an object out of the answer", raw)
+		}
+		if json.Valid([]byte(answer)) && mended(answer) != answer {
+			t.Fatalf("%q is valid and was changed to %q", answer, mended(answer))
 		}
 		for purpose, s := range sheets {
 			if s.holds(raw) == nil {
@@ -230,6 +234,18 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// standsIn tells whether an object is one of an answer, mended or not.
+func standsIn(answer, object string) bool {
+	for i := range len(answer) {
+		if answer[i] == '{' {
+			if n := balanced(answer[i:]); n > 0 && mended(answer[i:i+n]) == object {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func checkAnswer(t *testing.T, purpose string, raw []byte, offered map[string]int) {
@@ -282,4 +298,46 @@ func checkAnswer(t *testing.T, purpose string, raw []byte, offered map[string]in
 			t.Fatalf("the synthesis %+v is out of bounds", s)
 		}
 	}
+}
+
+func TestMended(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[string]string{
+		`{"a":1,}`:                      `{"a":1}`,
+		`{"a":[1,2 , ` + "\n" + `] , }`: `{"a":[1,2  ` + "\n" + `]  }`,
+		"{\"a\":\"one\ntwo\"}":          `{"a":"one\u000atwo"}`,
+		`{"a":None,"b":True,"c":False}`: `{"a":null,"b":true,"c":false}`,
+		`{"a":"x,}","b":"None \", ]"}`:  `{"a":"x,}","b":"None \", ]"}`,
+		`{"a":Nonesuch}`:                `{"a":Nonesuch}`,
+		`{"a":1`:                        `{"a":1`,
+		`{"a":"x`:                       `{"a":"x`,
+		`{"a":1,`:                       `{"a":1,`,
+	} {
+		if got := mended(from); got != want {
+			t.Errorf("%s became %s, want %s", from, got, want)
+		}
+	}
+}
+
+// FuzzFault holds the reader of errors to what it promises, whatever an endpoint
+// writes: nothing of it is told but a plain word.
+func FuzzFault(f *testing.F) {
+	for _, seed := range []string{``, `{}`, `{"error":{"message":"m","code":429}}`, `{"error":"quota","type":"insufficient_quota"}`,
+		`{"error":{"code":"503"}}`, `{"error":null,"choices":[]}`, `<html>`, `{"error":{"code":1e99}}`, `{"error":[1]}`, `{"code":"json_schema"}`} {
+		f.Add(200, []byte(seed), "7")
+		f.Add(400, []byte(seed), "Wed, 21 Oct 2026 07:28:00 GMT")
+	}
+	f.Fuzz(func(t *testing.T, status int, body []byte, wait string) {
+		x := &exchange{status: status, body: body, header: http.Header{"Retry-After": {wait}}}
+		no := x.fault()
+		if no == nil {
+			return
+		}
+		if no.wait < 0 || no.wait > maxWait || no.code != "" && !plainWordForm.MatchString(no.code) || status == 200 && (no.status < 400 || no.status > 599) {
+			t.Fatalf("got %+v", no)
+		}
+		if err := no.err("http://host/v1", "small"); err == nil || len(no.message) > 40 && strings.Contains(err.Error(), no.message) {
+			t.Fatalf("the error tells what was written: %v", err)
+		}
+	})
 }
