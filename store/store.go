@@ -58,6 +58,7 @@ type Reader interface {
 	WorkReader
 	LLMReader
 	AccessReader
+	HealthReader
 	VectorReader
 }
 

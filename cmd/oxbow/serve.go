@@ -17,6 +17,7 @@ import (
 	"github.com/oxbow-memory/oxbow/api"
 	"github.com/oxbow-memory/oxbow/internal/access"
 	"github.com/oxbow-memory/oxbow/mcp"
+	"github.com/oxbow-memory/oxbow/web"
 )
 
 func serveCommand(a *app) *cobra.Command {
@@ -75,7 +76,7 @@ func (s *session) serve(ctx context.Context, o serving) error {
 	context.AfterFunc(ctx, func() { draining.Store(true) })
 	srv := &http.Server{Handler: s.handler(o, open, ctx.Done(), &draining, log), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		IdleTimeout: idleTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
-	s.say("Oxbow answers at http://%s (API: /docs, MCP: /mcp)", ln.Addr())
+	s.say("Oxbow answers at http://%s (console: /console/, API: /docs, MCP: /mcp)", ln.Addr())
 	if !open {
 		s.say("a key is needed; oxbow key create makes one")
 	}
@@ -134,6 +135,8 @@ func (s *session) handler(o serving, open bool, done <-chan struct{}, draining *
 	mux := http.NewServeMux()
 	api.Health{Store: s.st, Draining: draining.Load, Workers: s.engine.LiveWorkers}.Handle(mux)
 	mux.Handle("/mcp", mcp.New(s.mcpConfig(o.scope, o.waterfall)).HTTP(guard))
+	mux.Handle(web.Root, web.New(web.Config{Engine: s.engine, Guard: guard, Version: version, Log: log}))
+	mux.Handle("GET /{$}", http.RedirectHandler(web.Root, http.StatusFound))
 	mux.Handle("/", api.New(api.Config{Engine: s.engine, Guard: guard, Version: version, Log: log, Done: done}))
 	return guard.Wrap(mux)
 }

@@ -74,6 +74,7 @@ var helpers = []string{
 var testsReach = map[string][]string{
 	"api":       {"worker", "internal/lab"},
 	"mcp":       {"worker", "internal/lab"},
+	"web":       {"worker", "internal/lab"},
 	"engine":    {"worker", "internal/history", "internal/lab"},
 	"llm/meter": {"engine", "internal/lab", "llm/openai"},
 	"jobs":      {"worker", "engine", "internal/lab"},

@@ -1,0 +1,57 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+const conflicts = `
+	SELECT l.from_id, l.to_id, l.type FROM links l JOIN scopes s ON s.seq = l.scope
+	JOIN memories a ON a.id = l.from_id JOIN memories b ON b.id = l.to_id
+	WHERE s.tenant = ? AND l.type = 'conflicts_with' AND a.status = 'active' AND b.status = 'active'
+	ORDER BY a.said_at DESC, l.from_id DESC, l.to_id LIMIT ?`
+
+// Conflicts implements store.HealthReader.
+func (r reader) Conflicts(ctx context.Context, tenant string, limit int) ([]oxbow.Link, error) {
+	return collect(ctx, r.q, "list conflicts", func(rows *sql.Rows) (oxbow.Link, error) {
+		var l oxbow.Link
+		return l, rows.Scan(&l.From, &l.To, &l.Type)
+	}, conflicts, tenant, limit)
+}
+
+// strengths follows strength.go of the root: the half-life that is stored is the
+// effective one, and the rule classic adds its bonus of use.
+const strengths = `
+	SELECT CAST(?3 * min(1.0, pow(2.0, -max(0.0, (?2 - m.ref_time) / 86400000.0) / m.half_life) +
+		CASE WHEN json_extract(s.policy, '$.strength') = 'classic' THEN min(0.3, 0.03 * m.access_count) ELSE 0.0 END) AS INTEGER) AS bucket, count(*)
+	FROM scopes s JOIN memories m ON m.scope = s.seq
+	WHERE s.tenant = ?1 AND m.status = 'active' AND m.pinned = 0 AND m.half_life > 0 GROUP BY bucket`
+
+// Strengths implements store.HealthReader.
+func (r reader) Strengths(ctx context.Context, tenant string, now time.Time, n int) ([]int, error) {
+	counts := map[int]int{}
+	_, err := collect(ctx, r.q, "count strengths", func(rows *sql.Rows) (int, error) {
+		var bucket, c int
+		err := rows.Scan(&bucket, &c)
+		counts[bucket] = c
+		return c, err
+	}, strengths, tenant, now.UnixMilli(), n)
+	return store.Filled(counts, n), err
+}
+
+const churn = `
+	SELECT strftime('%Y-%m-%d', e.recorded_at / 1000, 'unixepoch') AS day, e.type, count(*)
+	FROM memory_events e JOIN scopes s ON s.seq = e.scope
+	WHERE e.seq > (SELECT coalesce(max(seq), 0) FROM memory_events) - ?2 AND s.tenant = ?1 GROUP BY day, e.type ORDER BY day, e.type`
+
+// Churn implements store.HealthReader.
+func (r reader) Churn(ctx context.Context, tenant string, within int) ([]store.Churn, error) {
+	return collect(ctx, r.q, "count events", func(rows *sql.Rows) (store.Churn, error) {
+		var c store.Churn
+		return c, rows.Scan(&c.Day, &c.Type, &c.N)
+	}, churn, tenant, within)
+}

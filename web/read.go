@@ -1,0 +1,396 @@
+package web
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/engine"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// pageSize is how many rows a page shows.
+const pageSize = 50
+
+type overviewData struct {
+	Status  engine.Status
+	Order   []oxbow.Status
+	Runs    []oxbow.Run
+	Spend   []store.LLMCost
+	Workers int
+}
+
+func (c *Console) overview(ctx context.Context, a ask) (any, error) {
+	st, err := a.e.Status(ctx, a.scope(""))
+	if err != nil {
+		return nil, err
+	}
+	runs, err := a.e.Runs(ctx, store.RunFilter{Tenant: a.Tenant, Limit: 8})
+	if err != nil {
+		return nil, err
+	}
+	spend, err := a.e.Store().LLMCosts(ctx, a.Tenant, a.e.Now().AddDate(0, 0, -1))
+	return overviewData{Status: st, Order: oxbow.Statuses, Runs: runs, Spend: spend, Workers: st.Workers}, err
+}
+
+type memoriesData struct {
+	Query, Scope, Status, Kind, Slot, Tag string
+	Rows                                  []engine.View
+	Scopes                                []string
+	Statuses                              []oxbow.Status
+	Kinds                                 []oxbow.Kind
+	Next                                  string
+	Notes                                 []string
+}
+
+// memories lists by the filters of its URL, which is therefore all that a saved
+// search is; with words and a scope it asks recall.
+func (c *Console) memories(ctx context.Context, a ask) (any, error) {
+	q := a.URL.Query()
+	d := memoriesData{Query: words(q.Get("q")), Scope: q.Get("scope"), Status: q.Get("status"), Kind: q.Get("kind"), Slot: q.Get("slot"), Tag: q.Get("tag"),
+		Statuses: oxbow.Statuses, Kinds: oxbow.Kinds}
+	if d.Status == "" {
+		d.Status = string(oxbow.Active)
+	}
+	scopes, err := a.e.Store().ListScopes(ctx, a.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range scopes {
+		d.Scopes = append(d.Scopes, s.Name)
+	}
+	if d.Query != "" && d.Scope == "" && len(d.Scopes) > 0 {
+		d.Scope = d.Scopes[0]
+	}
+	if d.Query != "" {
+		return d, c.found(ctx, a, &d)
+	}
+	f := store.MemoryFilter{Tenant: a.Tenant, Scope: d.Scope, Kind: oxbow.Kind(d.Kind), Slot: d.Slot, Tag: d.Tag, Limit: pageSize, AfterID: q.Get("after")}
+	if d.Status != "all" {
+		f.Status = []oxbow.Status{oxbow.Status(d.Status)}
+	}
+	if f.AfterID != "" {
+		if _, err := a.e.Store().Memory(ctx, a.Tenant, f.AfterID); err != nil {
+			return nil, err
+		}
+	}
+	ms, err := a.e.Store().ListMemories(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if len(ms) == pageSize {
+		next := a.URL.Query()
+		next.Set("after", ms[len(ms)-1].ID)
+		d.Next = "?" + next.Encode()
+	}
+	d.Rows, err = a.e.Views(ctx, ms)
+	return d, err
+}
+
+// words gives a question without the marks that nobody types.
+func words(s string) string {
+	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cc, unicode.Cf) && r != '\t' && r != '\n' {
+			return -1
+		}
+		return r
+	}, s)), " ")
+}
+
+// found fills the page with what recall finds. Looking is not use.
+func (c *Console) found(ctx context.Context, a ask, d *memoriesData) error {
+	q := engine.Recall{Scope: a.scope(d.Scope), Text: d.Query, Limit: pageSize, Kind: oxbow.Kind(d.Kind), Slot: d.Slot, Tag: d.Tag, Passive: true}
+	if d.Status != string(oxbow.Active) {
+		q.Include = []oxbow.Status{oxbow.Superseded, oxbow.Compressed, oxbow.Expired, oxbow.Archived}
+	}
+	got, err := a.e.Recall(ctx, q)
+	if err != nil {
+		return err
+	}
+	d.Notes = got.Notes
+	ms := make([]oxbow.Memory, 0, len(got.Results))
+	for _, r := range got.Results {
+		if d.Status == "all" || d.Status == string(r.Memory.Status) {
+			ms = append(ms, r.Memory)
+		}
+	}
+	d.Rows, err = a.e.Views(ctx, ms)
+	return err
+}
+
+type memoryData struct {
+	engine.Card
+	Curve   curve
+	Graph   graph
+	Changes []change
+}
+
+// change is a wording beside the one before it.
+type change struct {
+	engine.Wording
+	Words []piece
+}
+
+func (c *Console) memory(ctx context.Context, a ask) (any, error) {
+	card, err := a.e.Card(ctx, a.Tenant, a.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	d := memoryData{Card: card, Curve: curveOf(card, a.e.Now()), Graph: graphOf(card)}
+	for i, w := range card.Wordings {
+		if i > 0 {
+			d.Changes = append(d.Changes, change{w, diff(card.Wordings[i-1].Text, w.Text)})
+		}
+	}
+	return d, nil
+}
+
+func (c *Console) scopes(ctx context.Context, a ask) (any, error) {
+	return a.e.Store().ListScopes(ctx, a.Tenant)
+}
+
+type scopeData struct {
+	Settings  oxbow.ScopeSettings
+	Counts    map[oxbow.Status]int
+	Order     []oxbow.Status
+	Strongest []engine.View
+}
+
+func (c *Console) scope(ctx context.Context, a ask) (any, error) {
+	s := a.scope(a.PathValue("scope"))
+	settings, err := a.e.Store().Scope(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := a.e.Store().CountMemories(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	ms, err := a.e.Store().StrongestMemories(ctx, settings, a.e.Now(), 20)
+	if err != nil {
+		return nil, err
+	}
+	views, err := a.e.Views(ctx, ms)
+	return scopeData{settings, counts, oxbow.Statuses, views}, err
+}
+
+type runsData struct {
+	Name  string
+	Rows  []oxbow.Run
+	Names []string
+	Plan  []plan
+}
+
+// passNames are the jobs that can be started by hand.
+var passNames = []string{"decay", "expire", "prune", "cluster"}
+
+func (c *Console) runs(ctx context.Context, a ask) (any, error) {
+	d := runsData{Name: a.URL.Query().Get("name"), Names: passNames}
+	var err error
+	if d.Rows, err = a.e.Runs(ctx, store.RunFilter{Tenant: a.Tenant, Name: d.Name, Limit: pageSize}); err != nil {
+		return nil, err
+	}
+	if job := a.URL.Query().Get("plan"); slices.Contains(passNames, job) {
+		d.Plan, err = c.plan(ctx, a, job)
+	}
+	return d, err
+}
+
+// plan is what a dry run found in one scope.
+type plan struct {
+	Job, Scope string
+	Lines      []engine.PlannedChange
+	More       int
+	Braked     bool
+}
+
+func (c *Console) plan(ctx context.Context, a ask, job string) ([]plan, error) {
+	found, err := a.e.PlanJob(ctx, engine.Order{Name: job, Tenant: a.Tenant})
+	if err != nil {
+		return nil, err
+	}
+	var out []plan
+	for _, p := range found {
+		shown := p.Changes[:min(len(p.Changes), pageSize)]
+		lines, err := a.e.PlanLines(ctx, a.Tenant, shown)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, plan{job, p.Scope.Name, lines, len(p.Changes) - len(shown), p.Braked})
+	}
+	return out, nil
+}
+
+type runData struct {
+	Run   oxbow.Run
+	Rows  []eventRow
+	More  bool
+	Names map[string]engine.Named
+}
+
+// eventRow is an event with its line.
+type eventRow struct {
+	Event oxbow.Event
+	Line  engine.Line
+}
+
+func rows(ctx context.Context, a ask, events []oxbow.Event) ([]eventRow, error) {
+	lines, err := a.e.EventLines(ctx, a.Tenant, events)
+	out := make([]eventRow, len(lines))
+	for i := range lines {
+		out[i] = eventRow{events[i], lines[i]}
+	}
+	return out, err
+}
+
+func (c *Console) run(ctx context.Context, a ask) (any, error) {
+	run, err := a.e.Run(ctx, a.Tenant, a.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	events, err := a.e.Store().Events(ctx, store.EventFilter{Tenant: a.Tenant, Run: run.ID, Limit: 200})
+	if err != nil {
+		return nil, err
+	}
+	rs, err := rows(ctx, a, events)
+	return runData{Run: run, Rows: rs, More: len(events) == 200}, err
+}
+
+type jobsData struct {
+	State  string
+	States []string
+	Queues []store.QueueStat
+	Jobs   []store.Job
+	Given  []store.Discarded
+	Next   string
+}
+
+// jobStates are River's.
+var jobStates = []string{"available", "running", "scheduled", "retryable", "completed", "cancelled", "discarded"}
+
+func (c *Console) jobs(ctx context.Context, a ask) (any, error) {
+	q := a.URL.Query()
+	d := jobsData{State: q.Get("state"), States: jobStates}
+	f := store.JobFilter{Tenant: a.Tenant, State: d.State, Limit: pageSize}
+	f.BeforeID, _ = strconv.ParseInt(q.Get("before"), 10, 64)
+	var err error
+	if a.May(oxbow.MayOperate) == nil {
+		if d.Queues, err = a.e.Store().QueueStats(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if d.Jobs, err = a.e.Store().ListJobs(ctx, f); err != nil {
+		return nil, err
+	}
+	if len(d.Jobs) == pageSize {
+		d.Next = "?" + url.Values{"state": {d.State}, "before": {strconv.FormatInt(d.Jobs[pageSize-1].ID, 10)}}.Encode()
+	}
+	d.Given, err = a.e.Store().ListDiscarded(ctx, a.Tenant, 20)
+	return d, err
+}
+
+// scheduleRow is a schedule with what comes.
+type scheduleRow struct {
+	store.Schedule
+	Upcoming []string
+}
+
+func (c *Console) schedule(ctx context.Context, a ask) (any, error) {
+	all, err := a.e.Store().ListSchedules(ctx, a.scope(""))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]scheduleRow, 0, len(all))
+	for _, d := range all[:min(len(all), 200)] {
+		row := scheduleRow{Schedule: d}
+		times, err := a.e.Upcoming(ctx, d, 5)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range times {
+			row.Upcoming = append(row.Upcoming, t.Format("Mon 2 Jan 15:04 MST"))
+		}
+		out = append(out, row)
+	}
+	return out, nil
+}
+
+type reviewData struct {
+	Conflicts   []pair
+	Quarantined []engine.View
+}
+
+// pair is two memories that cannot both be right.
+type pair struct{ A, B engine.View }
+
+func (c *Console) review(ctx context.Context, a ask) (any, error) {
+	var d reviewData
+	ms, err := a.e.Store().ListMemories(ctx, store.MemoryFilter{Tenant: a.Tenant, Status: []oxbow.Status{oxbow.Quarantined}, Limit: pageSize})
+	if err != nil {
+		return nil, err
+	}
+	if d.Quarantined, err = a.e.Views(ctx, ms); err != nil {
+		return nil, err
+	}
+	links, err := a.e.Store().Conflicts(ctx, a.Tenant, pageSize)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range links {
+		two, err := a.e.Store().Memories(ctx, a.Tenant, []string{l.To, l.From})
+		if err != nil {
+			return nil, err
+		}
+		views, err := a.e.Views(ctx, two)
+		if err != nil {
+			return nil, err
+		}
+		if len(views) == 2 {
+			d.Conflicts = append(d.Conflicts, pair{views[0], views[1]})
+		}
+	}
+	return d, nil
+}
+
+type eventsData struct {
+	Scope, Memory, Type string
+	Types               []oxbow.EventType
+	Rows                []eventRow
+	Next                string
+	Live                bool
+}
+
+var eventTypes = []oxbow.EventType{oxbow.Created, oxbow.Rated, oxbow.Reinforced, oxbow.Dated, oxbow.Edited, oxbow.PinnedEvent, oxbow.UnpinnedEvent,
+	oxbow.Linked, oxbow.Refused, oxbow.SupersededBy, oxbow.CompressedTo, oxbow.ExpiredEvent, oxbow.ArchivedEvent, oxbow.Restored, oxbow.Released, oxbow.ErasedEvent}
+
+func (c *Console) events(ctx context.Context, a ask) (any, error) {
+	q := a.URL.Query()
+	d := eventsData{Scope: q.Get("scope"), Memory: q.Get("memory"), Type: q.Get("type"), Types: eventTypes, Live: q.Get("live") != ""}
+	f := store.EventFilter{Tenant: a.Tenant, Scope: d.Scope, Newest: true, Limit: pageSize}
+	if d.Type != "" {
+		f.Types = []oxbow.EventType{oxbow.EventType(d.Type)}
+	}
+	f.AfterSeq, _ = strconv.ParseInt(q.Get("before"), 10, 64)
+	var err error
+	if d.Memory != "" {
+		if f.Memory, err = a.e.Store().Resolve(ctx, a.Tenant, "memory", d.Memory); err != nil {
+			return nil, err
+		}
+	}
+	events, err := a.e.Store().Events(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if len(events) == pageSize {
+		next := a.URL.Query()
+		next.Set("before", strconv.FormatInt(events[pageSize-1].Seq, 10))
+		next.Del("live")
+		d.Next = "?" + next.Encode()
+	}
+	d.Rows, err = rows(ctx, a, events)
+	return d, err
+}

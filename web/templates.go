@@ -1,0 +1,86 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/engine"
+	"github.com/oxbow-memory/oxbow/recall"
+)
+
+// parse makes the template of every page. A page that does not parse is a
+// defect of the program.
+func (c *Console) parse() {
+	funcs := template.FuncMap{
+		"plain": plain, "short": engine.Short, "stamp": stamp, "day": engine.Day, "number": func(v float64) string { return fmt.Sprintf("%.2f", v) },
+		"age":  func(t, now time.Time) string { return recall.Age(t, now, time.UTC) },
+		"tabs": func() any { return tabs }, "root": func() string { return Root }, "clip": clip, "may": func(f frame, p string) bool { return f.May[oxbow.Permission(p)] },
+		"tally": tally, "verdict": func(v oxbow.Verdict) string { return strings.ReplaceAll(string(v.Relation), "_", " ") },
+		"tab":   func(page, path string) bool { return inTab[page] == path },
+		"slots": func() []string { return engine.Slots }, "middle": func(a, b int) int { return (a + b) / 2 },
+		"add": func(a, b float64) float64 { return a + b }, "addi": func(a, b int) int { return a + b },
+	}
+	entries, err := pages.ReadDir("pages")
+	if err != nil {
+		panic(err)
+	}
+	base := template.Must(template.New("").Funcs(funcs).ParseFS(pages, "pages/frame.html", "pages/parts.html"))
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), ".html")
+		if name == "frame" || name == "parts" {
+			continue
+		}
+		c.templates[name] = template.Must(template.Must(base.Clone()).ParseFS(pages, "pages/"+e.Name()))
+	}
+}
+
+// inTab says under which tab a page stands.
+var inTab = map[string]string{"overview": "", "memories": "memories", "memory": "memories", "scopes": "scopes", "scope": "scopes", "runs": "runs",
+	"run": "runs", "jobs": "jobs", "schedule": "schedule", "review": "review", "health": "health", "events": "events", "problem": "-", "login": "-"}
+
+// plain gives memory text with the marks that a reader could not see, or that
+// would reorder what they see, made visible. The template escapes the rest.
+func plain(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r != '\n' && r != '\t' && r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+			fmt.Fprintf(&b, "<%U>", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// clip shortens a text for a table or a drawing.
+func clip(s string, n int) string {
+	r := []rune(plain(strings.Join(strings.Fields(s), " ")))
+	if len(r) <= n {
+		return string(r)
+	}
+	return string(r[:n-1]) + "…"
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.UTC().Format("2006-01-02 15:04")
+}
+
+// tally writes counts in the order of their names.
+func tally(counts map[string]int) string {
+	var parts []string
+	for _, name := range sortedKeys(counts) {
+		parts = append(parts, fmt.Sprintf("%s %d", strings.ReplaceAll(name, "_", " "), counts[name]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func sortedKeys(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,236 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/engine"
+	"github.com/oxbow-memory/oxbow/internal/access"
+)
+
+// Config says what the console works with.
+type Config struct {
+	Engine *engine.Engine
+	Guard  *access.Guard
+	// Version is the program's. Defaults to "dev".
+	Version string
+	// Log is where internal errors go, without content. Defaults to nowhere.
+	Log *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Version == "" {
+		c.Version = "dev"
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+//go:embed static
+var static embed.FS
+
+//go:embed pages
+var pages embed.FS
+
+// Console is the pages with what they need.
+type Console struct {
+	cfg Config
+	mux *http.ServeMux
+	// The templates by the name of their page.
+	templates map[string]*template.Template
+
+	mu     sync.Mutex
+	charts map[string]kept // what is dear to count, by tenant
+}
+
+// Root is where the console stands.
+const Root = "/console/"
+
+// tabs are the pages of the menu, in its order.
+var tabs = []struct{ Path, Name string }{
+	{"", "Overview"}, {"memories", "Memories"}, {"scopes", "Scopes"}, {"runs", "Runs"}, {"jobs", "Jobs"},
+	{"schedule", "Schedule"}, {"review", "Review"}, {"health", "Health"}, {"events", "Events"},
+}
+
+// New makes the console's handler; it does no I/O. It is to be wrapped by the
+// guard, whose look at a request's origin is what keeps other sites' forms out.
+func New(cfg Config) *Console {
+	c := &Console{cfg: cfg.withDefaults(), mux: http.NewServeMux(), templates: map[string]*template.Template{}, charts: map[string]kept{}}
+	c.parse()
+	files, err := fs.Sub(static, "static")
+	if err != nil { // the folder is part of the program
+		panic(err)
+	}
+	c.mux.Handle("GET "+Root+"static/", http.StripPrefix(Root+"static/", cached(http.FileServerFS(files))))
+	c.mux.HandleFunc("GET "+Root+"login", c.loginPage)
+	c.mux.HandleFunc("POST "+Root+"login", c.login)
+	c.mux.HandleFunc("POST "+Root+"logout", c.logout)
+	c.page("{$}", "overview", c.overview)
+	c.page("memories", "memories", c.memories)
+	c.page("memories/{id}", "memory", c.memory)
+	c.page("scopes", "scopes", c.scopes)
+	c.page("scopes/{scope}", "scope", c.scope)
+	c.page("runs", "runs", c.runs)
+	c.page("runs/{id}", "run", c.run)
+	c.page("jobs", "jobs", c.jobs)
+	c.page("schedule", "schedule", c.schedule)
+	c.page("review", "review", c.review)
+	c.page("health", "health", c.health)
+	c.page("events", "events", c.events)
+	c.acts()
+	return c
+}
+
+// ServeHTTP answers a request.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.mux.ServeHTTP(w, r) }
+
+// policy forbids everything that the pages do not need.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// ask is one request with who sends it.
+type ask struct {
+	*http.Request
+	engine.Caller
+	e *engine.Engine
+}
+
+func (a ask) scope(name string) oxbow.Scope { return oxbow.Scope{Tenant: a.Tenant, Name: name} }
+
+// page adds a page: what gather gives is shown by the template of its name.
+func (c *Console) page(path, name string, gather func(ctx context.Context, a ask) (any, error)) {
+	c.mux.HandleFunc("GET "+Root+path, func(w http.ResponseWriter, r *http.Request) {
+		a, ok := c.enter(w, r)
+		if !ok {
+			return
+		}
+		data, err := gather(r.Context(), a)
+		if err != nil {
+			c.fail(w, a, err)
+			return
+		}
+		c.show(w, http.StatusOK, name, a, data)
+	})
+}
+
+// enter finds out who asks, and sends who has no key to the login.
+func (c *Console) enter(w http.ResponseWriter, r *http.Request) (ask, bool) {
+	who, err := c.cfg.Guard.Caller(r)
+	if err == nil {
+		err = who.May(oxbow.MayRead)
+	}
+	switch {
+	case err == nil:
+		return ask{r, who, c.cfg.Engine.As(who.Actor)}, true
+	case oxbow.CodeOf(err) == oxbow.CodeUnauthorized:
+		http.Redirect(w, r, Root+"login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+	default:
+		c.fail(w, ask{Request: r}, err)
+	}
+	return ask{}, false
+}
+
+// frame is what every page gets.
+type frame struct {
+	Title, Page, Version, Actor, Tenant string
+	Said, Refused                       string
+	Login                               bool // a key let the caller in, so it can be put away
+	May                                 map[oxbow.Permission]bool
+	Now                                 time.Time
+	Data                                any
+}
+
+// show renders a page whole before it sends any of it.
+func (c *Console) show(w http.ResponseWriter, status int, name string, a ask, data any) {
+	f := frame{Page: name, Version: c.cfg.Version, Actor: a.Actor, Tenant: a.Tenant, Login: a.Key != "", May: map[oxbow.Permission]bool{}, Data: data, Now: c.cfg.Engine.Now()}
+	for _, p := range a.Permissions {
+		f.May[p] = true
+	}
+	if a.Request != nil {
+		f.Said, f.Refused = said(a.URL.Query().Get("did")), ""
+	}
+	if p, ok := data.(*access.Problem); ok {
+		f.Refused = p.Detail
+	}
+	var b bytes.Buffer
+	if err := c.templates[name].ExecuteTemplate(&b, "frame", f); err != nil {
+		c.cfg.Log.Error("page failed", slog.String("page", name), slog.String("error", err.Error()))
+		http.Error(w, "this page could not be made; the server's log names it", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // a reader who left needs no answer
+}
+
+// fail shows what is wrong as a page.
+func (c *Console) fail(w http.ResponseWriter, a ask, err error) {
+	p := access.ProblemOf(err)
+	if p.Code == oxbow.CodeInternal {
+		c.cfg.Log.Error("request failed", slog.String("error", err.Error()))
+	}
+	c.show(w, p.Status, "problem", a, p)
+}
+
+func cached(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "public, max-age=3600")
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (c *Console) loginPage(w http.ResponseWriter, r *http.Request) {
+	c.show(w, http.StatusOK, "login", ask{Request: r}, loginForm{Next: r.URL.Query().Get("next")})
+}
+
+type loginForm struct{ Next, Wrong string }
+
+// loginLasts is how long a browser keeps the key.
+const loginLasts = 30 * 24 * time.Hour
+
+// login keeps a key in a cookie that no script can read.
+func (c *Console) login(w http.ResponseWriter, r *http.Request) {
+	secret, next := strings.TrimSpace(r.PostFormValue("key")), r.PostFormValue("next")
+	if _, err := c.cfg.Engine.Authenticate(r.Context(), secret); err != nil {
+		p := access.ProblemOf(err)
+		status := p.Status
+		if p.Code == oxbow.CodeUnauthorized {
+			status, p.Detail = http.StatusUnauthorized, "This key opens nothing: it is mistyped, revoked, or has ended."
+		}
+		c.show(w, status, "login", ask{Request: r}, loginForm{Next: next, Wrong: p.Detail})
+		return
+	}
+	http.SetCookie(w, cookie(r, secret, int(loginLasts.Seconds())))
+	if !strings.HasPrefix(next, Root) { // nowhere else, whatever a link says
+		next = Root
+	}
+	http.Redirect(w, r, next, http.StatusSeeOther)
+}
+
+func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, cookie(r, "", -1))
+	http.Redirect(w, r, Root+"login", http.StatusSeeOther)
+}
+
+func cookie(r *http.Request, value string, age int) *http.Cookie {
+	ck := &http.Cookie{Name: access.CookieName, Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+		ck.Name, ck.Secure = access.SecureCookieName, true
+	}
+	return ck
+}
