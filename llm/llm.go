@@ -88,6 +88,9 @@ type Statement struct {
 	Key    string // for a fact
 	Source oxbow.Source
 	SaidAt time.Time
+	// Details are what was read from the text when it was stored; a judge may
+	// compare by them, or read the text itself when there are none.
+	Details []oxbow.Detail
 }
 
 // Extraction is what a turn is worth keeping.

@@ -85,24 +85,34 @@ func relate(p pair) oxbow.Relation {
 	if r := newHolder(p); r != "" {
 		return r
 	}
+	best := oxbow.Unrelated
 	for _, rule := range rules {
 		r := rule(p)
 		if r == "" {
 			continue
 		}
-		return p.allowed(r)
+		if (r == oxbow.Replaces || r == oxbow.Contradicts) && p.otherPart() {
+			return oxbow.Unrelated
+		}
+		if r = p.allowed(r, sameOwner(p.n, p.o)); r != oxbow.Unrelated && r != oxbow.Unsure {
+			return r
+		}
+		best = r
+		break
 	}
-	return oxbow.Unrelated
+	if r := typed(p); r != "" {
+		return p.allowed(r, 1) // it compares the subjects itself
+	}
+	return best
 }
 
 // allowed lets a relation stand only as far as the moods of the two carry it: a
 // plan, a guess or a condition replaces nothing, and somebody else's words, or
 // an unclear subject, make a conflict at most.
-func (p pair) allowed(r oxbow.Relation) oxbow.Relation {
+func (p pair) allowed(r oxbow.Relation, owner int) oxbow.Relation {
 	if scenes(p.n, p.o) {
 		return r // one picture: no owners, and nothing is planned or reported there
 	}
-	owner := sameOwner(p.n, p.o)
 	switch r {
 	case oxbow.Contradicts, oxbow.Replaces:
 		switch {
@@ -195,6 +205,8 @@ func personalSlot(p pair) oxbow.Relation {
 		case !ok:
 		case strings.EqualFold(v, w):
 			return oxbow.ConfirmsIt
+		case k == "location" && regions[strings.ToLower(v)] != regions[strings.ToLower(w)] && !p.n.has("moved", "relocated"):
+			return "" // the one may lie in the other
 		default:
 			return oxbow.Replaces
 		}

@@ -277,6 +277,21 @@ var opposites = makeOpposites(
 	"paid|unpaid", "left-handed|right-handed", "temporary|permanent", "full-time|part-time", "internal|external", "synchronous|asynchronous", "sync|async", "increasing|decreasing", "loading|unloading", "starting|stopping", "building|destroying", "wearing|removing", "above|below", "over|under",
 )
 
+// stemOpposites are the opposites by their stems.
+var stemOpposites = func() map[string]map[string]bool {
+	out := map[string]map[string]bool{}
+	for a, bs := range opposites {
+		s := singleStem(a)
+		if out[s] == nil {
+			out[s] = map[string]bool{}
+		}
+		for b := range bs {
+			out[s][singleStem(b)] = true
+		}
+	}
+	return out
+}()
+
 // soft pairs are opposites that two pictures, or two memories, may well show at
 // once or one after the other; they conflict only where something says that the
 // one took the other's place.

@@ -76,7 +76,7 @@ func wordEnd(s string, i int) int {
 			continue
 		}
 		next, _ := utf8.DecodeRuneInString(s[i+n:])
-		inside := strings.ContainsRune(".'’+#/_-:@&", r) && isWordRune(next)
+		inside := strings.ContainsRune(".'’+#/_-:@&", r) && isWordRune(next) || r == ',' && thousands(s, i)
 		if r == '+' && next == '+' || r == '+' && s[i-1] == '+' || r == '#' && !isWordRune(next) && s[i-1] != ' ' {
 			inside = true
 		}
@@ -86,6 +86,12 @@ func wordEnd(s string, i int) int {
 		i += n
 	}
 	return i
+}
+
+// thousands tells whether the comma at i groups the digits of a number.
+func thousands(s string, i int) bool {
+	digit := func(k int) bool { return k >= 0 && k < len(s) && s[k] >= '0' && s[k] <= '9' }
+	return digit(i-1) && digit(i+1) && digit(i+2) && digit(i+3) && !digit(i+4)
 }
 
 // contractions are what stands for a word's end. 's is read as "is" only after
