@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -101,12 +102,15 @@ func (c *claim) readMood() {
 	c.asked = strings.HasSuffix(c.norm, " ? ") || c.starts(askStarts...)
 	c.conditional = c.has(conditionPhrases...)
 	c.planned = c.has(planPhrases...) && !(c.has("stopped going to", "quit going to", "gave up going to") || goingSomewhere.MatchString(c.norm) && !c.has(otherPlans...))
+	if c.planned && c.has("not have to", "not need to", "no longer have to", "no longer need to", "no longer has to", "no longer needs to") {
+		c.planned = c.has(otherNorms...) && !c.has("need to", "needs to", "not have to")
+	}
 	if c.has("will") && len(c.dates) > 0 || c.has("is going to be", "are going to be") {
 		c.planned = c.has("thinking of", "considering", "might", "could", "planning to", "plan to", "want to")
 	}
 	c.hedged = c.has(hedgePhrases...) || c.hasMay()
 	c.reported = c.has(reportPhrases...)
-	c.past = c.has(pastPhrases...) || boundedYear.MatchString(c.norm)
+	c.past = c.has(pastPhrases...) && !(c.has("years ago", "year ago") && c.has(turnPhrases...)) || c.boundedYear()
 	c.marker = c.has(markerPhrases...)
 	c.instruct = c.starts("always", "never", "please", "do not", "from now on", "make sure", "keep", "avoid", "remember to", "stop", "whenever", "when you", "use") ||
 		c.has("please always", "please never", "please do not", "i want you to", "from now on")
@@ -126,8 +130,21 @@ var goingSomewhere = regexp.MustCompile(` (?:likes?|loves?|enjoys?|keeps?|starte
 // otherPlans are the plan phrases but "going to".
 var otherPlans = slices.DeleteFunc(slices.Clone(planPhrases), func(s string) bool { return s == "going to" })
 
-// boundedYear is a year that bounds a statement in the past: in 2019, until 2020.
-var boundedYear = regexp.MustCompile(` (in|until|till|from|during) (19|20)\d\d `)
+// turnPhrases tell of a turn whose outcome lasts, however long ago it was.
+var turnPhrases = []string{"quit", "stopped", "gave up", "sold", "moved to", "switched", "left", "retired", "divorced", "died", "passed away", "cancelled", "closed"}
+
+// yearBound is a year that bounds a statement: in 2019, until 2020.
+var yearBound = regexp.MustCompile(` (?:in|until|till|from|during) ((?:19|20)\d\d) `)
+
+// boundedYear tells whether a year that has passed bounds the statement.
+func (c *claim) boundedYear() bool {
+	for _, m := range yearBound.FindAllStringSubmatch(c.norm, -1) {
+		if y, _ := strconv.Atoi(m[1]); c.said.IsZero() || y < c.said.Year() {
+			return true
+		}
+	}
+	return false
+}
 
 // hasMay finds the verb, not the month: "may move", not "in May".
 func (c *claim) hasMay() bool {
@@ -377,7 +394,7 @@ var movedObject = regexp.MustCompile(` ` + moveVerbs + ` ((?:[a-z0-9'-]+ ){1,4}?
 
 // whole are the words for everything we have, which limit a change to nothing.
 var whole = stems("everything", "database", "databases", "db", "data", "app", "application", "project", "production", "system", "stack", "over", "away", "completely", "entirely", "fully",
-	"main", "whole", "entire", "primary", "service", "backend", "store", "storage", "tables", "schema", "back", "last", "week", "all", "rest", "off", "us", "setup", "team")
+	"main", "whole", "entire", "primary", "service", "backend", "store", "storage", "tables", "schema", "back", "last", "week", "all", "rest", "off", "us", "setup", "team", "cluster", "server", "servers", "codebase")
 
 // shape gives the sentence with its tools as @0, @1 …
 func (c *claim) shape() string {

@@ -19,6 +19,9 @@ const (
 	qualDenied = "denied"
 	qualEnded  = "ended" // came to an end: sold, stopped, no longer
 	qualOne    = "one"   // of the attribute there is one value at a time
+	qualOnce   = "once"  // was done, and is over
+	qualAside  = "aside" // said beside the point of the clause
+	qualPlaced = "instead"
 )
 
 // clause is one finite verb with what belongs to it.
@@ -26,7 +29,9 @@ type clause struct {
 	subject       string
 	name          string // the proper name that the subject is, or ends with
 	finite        int    // where the verb stands in the text when an auxiliary tells it, else -1
+	actor         []word // the words of the subject
 	lemma         string
+	past          bool // in the simple past
 	object        []word
 	tails         []tail
 	passive       bool
@@ -46,13 +51,21 @@ func readDetails(c *claim) []oxbow.Detail {
 		return nil
 	}
 	var out []oxbow.Detail
-	subject := ""
+	out = append(out, insteadOf(c)...)
+	subject, about := "", ""
 	for _, ws := range splitClauses(c.words) {
-		k, ok := readClause(c, ws, subject)
+		before := subject
+		if about != "" && len(ws) > 1 && ws[0].low == "it" {
+			before = about
+		}
+		k, ok := readClause(ws, before)
 		if !ok {
+			if d, ok := newValue(c, out, ws); ok {
+				out = append(out, d)
+			}
 			continue
 		}
-		subject = k.subject
+		subject, about = k.subject, strings.Join(sortedStems(k.object), " ")
 		for _, d := range k.details(c) {
 			if d.Valid() && len(out) < oxbow.MaxDetails {
 				out = append(out, d)
@@ -61,6 +74,44 @@ func readDetails(c *claim) []oxbow.Detail {
 	}
 	return out
 }
+
+// insteadOf reads what a statement says that something took the place of.
+func insteadOf(c *claim) []oxbow.Detail {
+	for i := 1; i+2 < len(c.words); i++ {
+		if w, next := c.words[i].low, c.words[i+1].low; w == "instead" && next == "of" || w == "rather" && next == "than" {
+			var gone []word
+			for _, x := range c.words[i+2:] {
+				if punctuation(x.low) || prepositions[x.low] || weekdays[x.low] > 0 {
+					break
+				}
+				gone = append(gone, x)
+			}
+			if v := strings.Join(sortedStems(gone), " "); v != "" {
+				return []oxbow.Detail{{Subject: "user", Attribute: "ended", Value: v, Type: oxbow.WordValue, Qualifiers: []string{qualEnded, qualPlaced}}}
+			}
+		}
+	}
+	return nil
+}
+
+// newValue reads the value behind a colon: she has a new number: 0161 555.
+func newValue(c *claim, before []oxbow.Detail, ws []word) (oxbow.Detail, bool) {
+	if len(before) == 0 || len(ws) > 5 {
+		return oxbow.Detail{}, false
+	}
+	last := before[len(before)-1]
+	if last.Attribute != "have" || !c.has("a new", "another") {
+		return oxbow.Detail{}, false
+	}
+	t, v, class := c.valueOf(ws, "is")
+	if class == "" {
+		return oxbow.Detail{}, false
+	}
+	return oxbow.Detail{Subject: last.Subject, Attribute: "is", Value: v, Type: t, Qualifiers: []string{"of " + class, qualOne}}, true
+}
+
+// factives come before what they state: the test showed that.
+var factives = set("showed", "shows", "confirmed", "found", "out", "learned", "learnt", "realised", "realized", "discovered", "decided")
 
 // splitClauses parts a sentence where another finite verb begins to speak.
 func splitClauses(ws []word) [][]word {
@@ -73,7 +124,14 @@ func splitClauses(ws []word) [][]word {
 			cut = i == 0 || !titles[ws[i-1].low]
 		case ";", ":", "!", "(", ")", "\"":
 			cut = true
+		case "that":
+			cut = i > 0 && factives[ws[i-1].low]
 		case ",", "and", "but":
+			if i+1 < len(ws) && w.low == "," && from == 0 && verbs[ws[0].low] == ws[0].low && ws[0].low != "" && verbs[ws[i+1].low] == ws[i+1].low && ws[i+1].low != "" && verbs[ws[0].low] != "" && verbs[ws[i+1].low] != "" {
+				cut = true // an order after an order
+				break
+			}
+			cut = w.low == "," && i+1 < len(ws) && ws[i+1].low == "not"
 			for j := i + 1; j < min(len(ws), i+5) && !cut; j++ {
 				if punctuation(ws[j].low) || j > i+1 && prepositions[ws[j].low] {
 					break
@@ -111,7 +169,7 @@ func finite(w string) bool {
 var pronouns = map[string]string{"i": "user", "we": "user", "user": "user", "users": "user", "they": "", "he": "", "she": "", "it": "", "you": "", "there": "there"}
 
 // readClause reads one clause; before is the subject of the one before it.
-func readClause(c *claim, ws []word, before string) (clause, bool) {
+func readClause(ws []word, before string) (clause, bool) {
 	var k clause
 	t := k.strip(ws)
 	v := k.findVerb(t, before != "")
@@ -119,6 +177,9 @@ func readClause(c *claim, ws []word, before string) (clause, bool) {
 		return k, false
 	}
 	k.subject, k.name = subjectName(t[:v])
+	k.actor = t[:v]
+	form := t[v].low
+	k.past = verbs[form] != "be" && verbs[form] != form && !strings.HasSuffix(form, "s") && !strings.HasSuffix(form, "ing")
 	switch {
 	case v == 0 && before != "":
 		k.subject = before
@@ -162,11 +223,15 @@ func (k *clause) strip(ws []word) []word {
 			if w == "from" {
 				i++
 			}
+		case (w == "have" || w == "has" || w == "need" || w == "needs") && next == "to":
+			i++
 		case w == "not" || w == "never":
 			k.denied = !k.denied
 		case w == "no" && len(t) > 0 && verbs[t[len(t)-1].low] != "":
 			k.denied = !k.denied
-		case adverbs[w] && !(w == "about" && len(t) > 0 && verbs[t[len(t)-1].low] == "be" && !hasDigit(next)), punctuation(w), modals[w], w == "do" && i+1 < len(ws) && next == "not", w == "does", w == "did", w == "has" && verbs[next] != "" && next != verbs[next], w == "have" && (next == "been" || next == "had" || strings.HasSuffix(next, "ed") || strings.HasSuffix(next, "en")):
+		case w == "this" && !(i+2 < len(ws) && ws[i+2].low == "'s") && (times[next] || next == "term" || next == "semester" || next == "season"):
+			i++
+		case adverbs[w] && !(w == "about" && len(t) > 0 && verbs[t[len(t)-1].low] == "be" && !hasDigit(next)), punctuation(w) && w != "'s", modals[w], w == "do" && i+1 < len(ws) && next == "not", w == "does", w == "did", w == "has" && verbs[next] != "" && next != verbs[next], w == "have" && (next == "been" || next == "had" || strings.HasSuffix(next, "ed") || strings.HasSuffix(next, "en")):
 		default:
 			t = append(t, ws[i])
 		}
@@ -209,7 +274,7 @@ func (k *clause) findVerb(t []word, continued bool) int {
 		}
 		return -1
 	}
-	if l := verbs[t[0].low]; l == t[0].low && l != "" && !finite(t[1].low) && (determiners[t[1].low] || t[1].low == "me" || t[1].low == "us" || len(t) > 2 && !verbLike(t, 1) && !verbLike(t, 2)) {
+	if l := verbs[t[0].low]; l == t[0].low && l != "" && !finite(t[1].low) && !laterBe(t) && (determiners[t[1].low] || t[1].low == "me" || t[1].low == "us" || len(t) > 2 && !verbLike(t, 1) && !verbLike(t, 2)) {
 		return 0
 	}
 	for i := 1; i < len(t); i++ {
@@ -218,6 +283,19 @@ func (k *clause) findVerb(t []word, continued bool) int {
 		}
 	}
 	return -1
+}
+
+// laterBe tells whether a form of to be follows, so that the first word is a noun.
+func laterBe(t []word) bool {
+	for _, w := range t[1:] {
+		if w.low == "if" || w.low == "when" || w.low == "that" || w.low == "which" {
+			return false
+		}
+		if verbs[w.low] == "be" {
+			return true
+		}
+	}
+	return false
 }
 
 // verbLike tells whether word i is the finite verb of a clause that begins with
@@ -233,7 +311,7 @@ func verbLike(t []word, i int) bool {
 		if strings.HasSuffix(w, "ed") && modifier(t, i) {
 			return false
 		}
-		if next == "'s" || l != "be" && l != "have" && verbs[next] != "" && !strings.HasSuffix(next, "ing") && (finite(next) || strings.HasSuffix(w, "s")) {
+		if next == "'s" || l != "be" && l != "have" && l != "get" && verbs[next] != "" && !strings.HasSuffix(next, "ing") && (finite(next) || strings.HasSuffix(w, "s")) {
 			return false
 		}
 	}
@@ -269,7 +347,7 @@ func subjectName(t []word) (subject, name string) {
 	}
 	var out []string
 	for _, w := range t {
-		if determiners[w.low] && !keptDeterminers[w.low] || subjectDrops[w.low] && len(t) > 1 || punctuation(w.low) {
+		if prepositions[w.low] || determiners[w.low] && !keptDeterminers[w.low] || subjectDrops[w.low] && len(t) > 1 || punctuation(w.low) {
 			continue
 		}
 		out = append(out, singleStem(w.low))
@@ -302,6 +380,8 @@ func (k *clause) readVerb(t []word) []word {
 		case k.lemma == "be" && l == "be":
 		case k.lemma == "be" && l != "" && ing:
 			k.lemma = l
+		case siblings[w] == "relief" && (len(t) == 1 || t[1].low != "to"):
+			return t
 		case (k.lemma == "be" || k.lemma == "get") && l != "" && l != "be" && (finite(w) || w == "set") && l != "have" && !strings.HasSuffix(w, "s"):
 			k.lemma, k.passive = l, true
 		case k.lemma == "have" && w == "to":
@@ -329,6 +409,9 @@ func (k *clause) readRest(t []word) {
 		k.lemma += "_" + t[n-1].low
 		t = t[:n-1]
 	}
+	if k.lemma == "get" && len(t) > 2 && t[0].low == "rid" && t[1].low == "of" {
+		k.lemma, t = "get_rid", t[2:]
+	}
 	for i, w := range t {
 		starts := prepositions[w.low] && !(w.low == "of") && !(w.low == "about" && i+1 < len(t) && hasDigit(t[i+1].low))
 		switch {
@@ -343,6 +426,9 @@ func (k *clause) readRest(t []word) {
 			k.object = append(k.object, w)
 		}
 	}
+	k.tails = slices.DeleteFunc(k.tails, func(t tail) bool {
+		return k.subject == "agent" && len(t.words) == 1 && (t.words[0].low == "me" || t.words[0].low == "you") && (t.prep == "to" || t.prep == "for")
+	})
 }
 
 var (
@@ -359,7 +445,7 @@ var currencies = set("euro", "euros", "eur", "dollar", "dollars", "usd", "pounds
 // compared; class tells values apart that have the same type.
 func (c *claim) valueOf(ws []word, attribute string) (t oxbow.DetailType, value, class string) {
 	ws = slices.DeleteFunc(slices.Clone(ws), func(w word) bool {
-		return determiners[w.low] && w.low != "no" || punctuation(w.low)
+		return w.raw != "A" && determiners[w.low] && w.low != "no" || punctuation(w.low)
 	})
 	if len(ws) == 0 {
 		return oxbow.WordValue, "", ""
@@ -378,6 +464,9 @@ func (c *claim) valueOf(ws []word, attribute string) (t oxbow.DetailType, value,
 	}
 	if v, ok := c.dayOf(ws); ok {
 		return oxbow.DateValue, v, "day"
+	}
+	if last == "midnight" || last == "noon" {
+		return oxbow.TimeValue, map[string]string{"midnight": "0:00", "noon": "12:00"}[last], "time"
 	}
 	if v, class, ok := numberOf(ws, attribute); ok {
 		switch class {
@@ -449,11 +538,16 @@ func numberOf(ws []word, attribute string) (value, class string, ok bool) {
 		return clockOf(w, unit), "time", true
 	case attribute == "age":
 		return v, "age", true
+	case lengths[unit]:
+		return v + " " + unit, "length", true
 	case release.MatchString(w) && unit == "":
 		return strings.TrimPrefix(w, "v"), before + "version", true
 	}
 	return strings.ReplaceAll(v, ",", ""), before + unit, true
 }
+
+// lengths are the stems of units of time.
+var lengths = stems("minute", "hour", "day", "week", "month", "year", "second", "days long", "weeks long", "long")
 
 // clockOf spells a time of day as 20:00.
 func clockOf(w, unit string) string {
@@ -480,6 +574,9 @@ func (c *claim) nameOf(ws []word, attribute string) (oxbow.DetailType, string, s
 		if !subjectDrops[w.low] || len(ws) == 1 {
 			sts = append(sts, singleStem(w.low))
 		}
+	}
+	if len(sts) == 0 {
+		sts = []string{singleStem(ws[len(ws)-1].low)}
 	}
 	value := strings.Join(sts, " ")
 	name := false

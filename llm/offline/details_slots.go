@@ -12,7 +12,7 @@ func (k *clause) details(c *claim) []oxbow.Detail {
 	if d, ok := k.holder(); ok {
 		return []oxbow.Detail{d}
 	}
-	if d, ok := k.ending(); ok {
+	if d, ok := k.ending(c); ok {
 		return []oxbow.Detail{d}
 	}
 	switch {
@@ -22,6 +22,14 @@ func (k *clause) details(c *claim) []oxbow.Detail {
 		k.lemma, k.denied = "like", !k.denied
 	case likings[k.lemma] > 0:
 		k.lemma = "like"
+	case acquiring[k.lemma] && len(k.object) > 0 && !k.passive:
+		k.lemma, k.past = "have", false
+	}
+	if k.lemma == "use" && k.passive && len(k.object) == 0 && len(k.tails) > 0 && k.tails[0].prep == "for" {
+		return k.detail(c, strings.Join(sortedStems(k.tails[0].words), " "), relation{attribute: "used for", one: true}, k.actor, k.tails[1:])
+	}
+	if r, ok := relations[k.lemma+" by"]; ok && r.attribute == "teacher" && !k.passive && k.name != "" && len(k.object) > 0 && !k.denied {
+		return k.detail(c, strings.Join(sortedStems(k.object), " "), r, k.actor, k.tails)
 	}
 	if changeVerbs[k.lemma] {
 		if ds := k.change(c); len(ds) > 0 {
@@ -37,12 +45,28 @@ func (k *clause) plain(c *claim) []oxbow.Detail {
 		return k.thereIs(c)
 	}
 	subject, lemma := k.subject, k.lemma
+	if at := strings.Fields(subject); len(at) > 1 && lemma == "be" {
+		for i, w := range at {
+			if a := attributeNouns[w]; a != "" && attributeOfThings[a] {
+				subject = strings.Join(slices.Delete(at, i, i+1), " ")
+				value := k.object
+				tails := k.tails
+				if len(value) == 0 && len(tails) > 0 {
+					value, tails = tails[0].words, tails[1:]
+				}
+				return k.detail(c, subject, relation{a, true}, value, tails)
+			}
+		}
+	}
 	ways := []string{}
 	var value []word
 	tails := k.tails
 	switch {
 	case len(k.object) == 0 && len(tails) > 0:
 		t := tails[0]
+		if lemma == "live" && len(tails) > 1 && (tails[1].prep == "in" || tails[1].prep == "near") && !capitalised(lastRaw(t.words)) && capitalised(lastRaw(tails[1].words)) {
+			t, tails = tails[1], tails[1:] // in a flat in Leipzig
+		}
 		value, tails = t.words, tails[1:]
 		if ty, _, class := c.valueOf(value, "when"); (ty == oxbow.TimeValue || ty == oxbow.DateValue) && class != "" && t.prep != "until" && t.prep != "till" && t.prep != "for" && t.prep != "by" && t.prep != "every" {
 			ways = append(ways, lemma+" when")
@@ -62,13 +86,55 @@ func (k *clause) plain(c *claim) []oxbow.Detail {
 		ways = append(ways, lemma)
 	}
 	r := relation{attribute: ways[len(ways)-1]}
+	if r.attribute == "go to" {
+		r = k.destination(value)
+		ways = nil
+	}
 	for _, w := range ways {
 		if known, ok := relations[w]; ok {
 			r = known
 			break
 		}
 	}
-	return k.detail(c, subject, r, value, tails)
+	out := k.detail(c, subject, r, value, tails)
+	if len(out) == 1 && !k.denied {
+		out = append(out, k.aside(c, out[0], tails)...)
+	}
+	return out
+}
+
+// schoolWords are in the names of schools.
+var schoolWords = set("school", "university", "college", "academy", "kindergarten", "gymnasium", "lyceum", "institute")
+
+// destination tells going to a school, by somebody, from going anywhere.
+func (k *clause) destination(value []word) relation {
+	person := k.subject == "user" || k.name != "" || slices.ContainsFunc(k.actor, func(w word) bool { return kin[w.low] })
+	switch {
+	case slices.ContainsFunc(value, func(w word) bool { return schoolWords[w.low] }), person && k.subject != "user" && len(value) > 0 && capitalised(value[0].raw):
+		return relation{"school", true}
+	case person:
+		return relation{attribute: "go to"}
+	}
+	return relation{"destination", true}
+}
+
+// aside reads the time at which something is said to be done: to bed at ten.
+func (k *clause) aside(c *claim, d oxbow.Detail, tails []tail) []oxbow.Detail {
+	for _, t := range tails {
+		ty, v, class := c.valueOf(t.words, "when")
+		if (ty != oxbow.TimeValue && ty != oxbow.DateValue) || class == "" || t.prep != "at" && t.prep != "on" {
+			continue
+		}
+		return []oxbow.Detail{{Subject: d.Subject, Attribute: "when " + d.Attribute + " " + d.Value, Value: v, Type: ty, Qualifiers: []string{"of " + class, qualAside}}}
+	}
+	return nil
+}
+
+func lastRaw(ws []word) string {
+	if len(ws) == 0 {
+		return ""
+	}
+	return ws[len(ws)-1].raw
 }
 
 // objectWays names what an object directly behind the verb may be a value of.
@@ -89,6 +155,15 @@ func (k *clause) objectWays(c *claim, subject *string, value *[]word, tails *[]t
 		return []string{"is a"}
 	case k.lemma == "be" && (ty == oxbow.TimeValue || ty == oxbow.DateValue) && class != "":
 		return []string{"be when"}
+	case k.lemma == "be" && len(o) == 1 && o[0].low == "free" && k.subject != "user" && k.name == "" && len(k.tails) == 0:
+		*value = []word{{raw: "0", low: "0"}, {raw: "euros", low: "euros"}}
+		return []string{"cost"}
+	case k.lemma == "be" && (o[0].low == "mine" || o[0].low == "ours") && len(o) == 1:
+		*value = []word{{raw: "user", low: "user"}}
+		return []string{"be owned by", "own by"}
+	case k.lemma == "be" && o[len(o)-1].low == "long" && ty == oxbow.NumberValue:
+		*value = o[:len(o)-1]
+		return []string{"be long"}
 	case k.lemma == "be" && o[len(o)-1].low == "old" && ty == oxbow.NumberValue:
 		*value = o[:1]
 		return []string{"be aged"}
@@ -99,6 +174,8 @@ func (k *clause) objectWays(c *claim, subject *string, value *[]word, tails *[]t
 		return []string{"is"}
 	case k.lemma == "take" && ty == oxbow.NumberValue && times[strings.TrimSuffix(o[len(o)-1].low, ".")]:
 		return []string{"take time"}
+	case k.lemma == "have" && ty == oxbow.NumberValue && len(k.actor) > 0 && k.past:
+		return []string{"got object"}
 	case k.lemma == "have" || k.lemma == "contain" || k.lemma == "hold" || k.lemma == "include":
 		return []string{k.lemma + " object", "have"}
 	case len(k.tails) > 0 && k.tails[0].prep == "to" && giving[k.lemma]:
@@ -119,6 +196,9 @@ func adjective(s string) string {
 
 // likings are the verbs of liking (1) and of not liking (-1).
 var likings = map[string]int{"like": 1, "love": 1, "enjoy": 1, "hate": -1, "dislike": -1}
+
+// acquiring verbs end in having.
+var acquiring = set("own", "get", "buy", "adopt", "acquire", "inherit", "possess", "purchase")
 
 // giving verbs have a thing and somebody who gets it.
 var giving = set("send", "ship", "deliver", "mail", "forward", "assign", "reassign", "hand", "address", "set", "deploy")
@@ -165,9 +245,19 @@ func (k *clause) detail(c *claim, subject string, r relation, value []word, tail
 	if len(value) == 0 {
 		r = relation{attribute: k.lemma}
 	}
-	if of, rest, _ := strings.Cut(class, " "); personal1[of] && (rest == "" || rest == "diet" || rest == "contract") && !k.denied {
-		r = relation{attribute: of, one: true}
-		v = singleStem(value[0].low)
+	if of, rest, _ := strings.Cut(strings.TrimSpace(class), " "); personal1[of] && (rest == "" || rest == "diet" || rest == "contract") && !k.denied {
+		r, tails = relation{attribute: of, one: true}, nil
+		v = siblingIn(value, of)
+	}
+	if strings.TrimSpace(class) == "frequency" {
+		r = relation{attribute: k.lemma + " frequency", one: true}
+	}
+	if len(value) > 1 && class == "" && !k.denied && contractNouns[value[len(value)-1].low] {
+		for _, w := range value {
+			if siblings[w.low] == "contract" {
+				r, v, class, tails = relation{"contract", true}, singleStem(w.low), "contract", nil
+			}
+		}
 	}
 	if r.attribute == "every" && class == "weekday" {
 		r = relations["be when"]
@@ -181,6 +271,12 @@ func (k *clause) detail(c *claim, subject string, r relation, value []word, tail
 	}
 	if k.denied {
 		d.Qualifiers = append(d.Qualifiers, qualDenied)
+	}
+	if r.attribute == "use" && subject == "agent" && class != "" && siblings[value[0].low] != "" {
+		r.one = true
+	}
+	if k.past && onceVerbs[k.lemma] {
+		d.Qualifiers = append(d.Qualifiers, qualOnce)
 	}
 	if k.ended {
 		d.Qualifiers = append(d.Qualifiers, qualEnded)
@@ -196,6 +292,18 @@ func (k *clause) detail(c *claim, subject string, r relation, value []word, tail
 // verb: works full-time, went part-time.
 var personal1 = set("contract", "diet", "relief")
 
+// siblingIn gives the word of a class.
+func siblingIn(ws []word, class string) string {
+	for _, w := range ws {
+		if siblings[w.low] == class {
+			return singleStem(w.low)
+		}
+	}
+	return ""
+}
+
+var contractNouns = set("job", "position", "contract", "role", "basis", "post", "employment")
+
 // identity tells whether "is" joins two names for one thing, or gives a single
 // thing the value that it has: our dentist is Dr. Lind, the limit is 30.
 func (k *clause) identity(c *claim, r relation, value []word, ty oxbow.DetailType) bool {
@@ -205,7 +313,17 @@ func (k *clause) identity(c *claim, r relation, value []word, ty oxbow.DetailTyp
 	if r.attribute != "is" {
 		return false
 	}
-	return ty != oxbow.WordValue && k.name == "" && k.subject != "user" || strings.Contains(k.subject, "favourit") || strings.Contains(k.subject, "favorit") || strings.Contains(k.subject, "prefer")
+	if strings.Contains(k.subject, "default") {
+		return true
+	}
+	return (ty != oxbow.WordValue || siblings[lastOf(value)] != "") && k.name == "" && k.subject != "user" || strings.Contains(k.subject, "favourit") || strings.Contains(k.subject, "favorit") || strings.Contains(k.subject, "prefer")
+}
+
+func lastOf(ws []word) string {
+	if len(ws) == 0 {
+		return ""
+	}
+	return ws[len(ws)-1].low
 }
 
 // holder reads "Igor is our accountant": of the accountant, the name.
@@ -226,32 +344,39 @@ func (k *clause) holder() (oxbow.Detail, bool) {
 // endVerbs end what stands behind them, each with what it ends: a thing one
 // has, or anything.
 var endVerbs = map[string]string{"sell": "has", "sell_off": "has", "cancel": "any", "close": "has", "quit": "any", "stop": "any", "give_up": "any", "give_away": "has", "drop": "any", "drop_out": "any", "leave": "any", "lose": "has", "abandon": "any",
-	"ditch": "any", "terminate": "any", "retire": "any", "remove": "any", "pay_off": "has", "pay_back": "has", "return": "has", "get_rid": "has", "scrap": "any", "shut_down": "any", "resign": "any", "donate": "has", "divorce": "any", "end": "any", "give": "", "throw_away": "has", "throw_out": "has"}
+	"ditch": "any", "terminate": "any", "retire": "any", "remove": "any", "pay_off": "has", "pay_back": "has", "return": "has", "get_rid": "has", "scrap": "any", "shut_down": "any", "resign": "any", "donate": "has", "divorce": "any", "end": "any", "fire": "any", "discharge": "any", "dismiss": "any", "lay_off": "any", "revoke": "has", "withdraw": "has", "suspend": "has", "confiscate": "has", "demolish": "has", "steal": "has", "tear_down": "has", "close_down": "has", "throw_away": "has", "throw_out": "has"}
 
 // thinObjects are words for what one has of a thing, which the older statement
 // need not name.
 var thinObjects = stems("account", "subscription", "membership", "contract", "whole", "collection", "all", "course", "lessons", "class", "classes", "job", "position", "habit", "diet", "service", "plan", "entire", "use", "using", "old", "school", "doing", "practice", "practising", "license", "policy", "rid", "team", "group")
 
 // ending reads what came to an end: sold the Yamaha, dropped out of school.
-func (k *clause) ending() (oxbow.Detail, bool) {
+func (k *clause) ending(c *claim) (oxbow.Detail, bool) {
 	if k.lemma == "die" || k.lemma == "pass_away" {
 		return oxbow.Detail{Subject: k.subject, Attribute: "exists", Type: oxbow.WordValue, Value: "no", Qualifiers: []string{qualEnded}}, !k.denied
 	}
-	if endVerbs[k.lemma] == "" {
-		return oxbow.Detail{}, false
-	}
 	o := k.object
-	if len(o) == 0 || k.lemma == "get_rid" {
+	var rest []tail
+	switch {
+	case k.lemma == "give" && len(o) > 0 && len(k.tails) == 1 && k.tails[0].prep == "to":
+	case k.denied && k.ended && having[k.lemma] && len(o) > 0:
+		rest = k.tails
+	case endVerbs[k.lemma] == "" || k.denied && !k.ended:
+		return oxbow.Detail{}, false
+	default:
+		rest = k.tails
+		if trades[k.lemma] {
+			rest = slices.DeleteFunc(slices.Clone(rest), func(t tail) bool { return t.prep == "for" })
+		}
+	}
+	if len(o) == 0 {
 		if len(k.tails) == 0 || k.tails[0].prep != "of" && k.tails[0].prep != "from" && k.tails[0].prep != "with" {
 			if k.passive {
 				return oxbow.Detail{Subject: k.subject, Attribute: "exists", Type: oxbow.WordValue, Value: "no", Qualifiers: []string{qualEnded}}, true
 			}
 			return oxbow.Detail{}, false
 		}
-		o = k.tails[0].words
-	}
-	if k.denied && !k.ended {
-		return oxbow.Detail{}, false
+		o, rest = k.tails[0].words, k.tails[1:]
 	}
 	var kept []string
 	for _, s := range endedStems(o) {
@@ -262,13 +387,34 @@ func (k *clause) ending() (oxbow.Detail, bool) {
 	if len(kept) == 0 {
 		return oxbow.Detail{}, false
 	}
-	return oxbow.Detail{Subject: k.subject, Attribute: "ended", Value: strings.Join(kept, " "), Type: oxbow.WordValue, Qualifiers: []string{qualEnded}}, true
+	return oxbow.Detail{Subject: k.subject, Attribute: "ended", Value: strings.Join(kept, " "), Type: oxbow.WordValue, Qualifiers: append([]string{qualEnded}, qualsOf(undated(c, rest), 1)...)}, true
+}
+
+// trades are the verbs of giving up one thing for another.
+var trades = set("give_up", "leave", "drop", "quit", "sell", "ditch")
+
+// having are the verbs of having and using: what is no longer needed is no
+// longer worn.
+var having = set("need", "use", "have", "own", "wear", "take", "drive", "ride", "keep", "rent")
+
+// undated leaves out what only says when, and a reason.
+func undated(c *claim, ts []tail) []tail {
+	return slices.DeleteFunc(slices.Clone(ts), func(t tail) bool {
+		if len(t.words) == 0 || t.prep == "to" || t.prep == "for" && len(t.words) > 0 && capitalised(t.words[0].raw) || t.words[0].low == "last" || t.words[0].low == "good" || months[t.words[0].low] > 0 {
+			return true
+		}
+		_, dated := c.dayOf(t.words)
+		return dated
+	})
 }
 
 // endedStems gives the stems of an object up to "of", which may follow it.
 func endedStems(ws []word) []string {
 	var out []string
-	for _, w := range ws {
+	for i, w := range ws {
+		if i > 0 && (w.low == "last" || w.low == "ago" || w.low == "yesterday" || counts[w.low] > 1 || hasDigit(w.low)) {
+			break
+		}
 		if s := singleStem(w.low); !determiners[w.low] && !punctuation(w.low) && w.low != "of" && w.low != "away" && w.low != "user" {
 			out = append(out, s)
 		}
@@ -289,8 +435,10 @@ func (k *clause) change(c *claim) []oxbow.Detail {
 	subject := k.subject
 	what := k.object
 	var rest []tail
-	for _, t := range k.tails {
+	for i, t := range k.tails {
 		switch {
+		case t.prep == "to" && to == nil && i+1 < len(k.tails) && k.tails[i+1].prep == "to":
+			what = append(slices.Clone(what), t.words...)
 		case (t.prep == "to" || t.prep == "into" || t.prep == "onto" || t.prep == "until") && to == nil:
 			to = t.words
 		case (t.prep == "for" || t.prep == "with") && to == nil && (k.lemma == "swap" || k.lemma == "replace" || k.lemma == "trade" || k.lemma == "trade_in"):
@@ -298,6 +446,12 @@ func (k *clause) change(c *claim) []oxbow.Detail {
 		default:
 			rest = append(rest, t)
 		}
+	}
+	if len(k.tails) > 0 && k.tails[0].prep == "with" && k.lemma == "move" && len(what) == 0 {
+		return []oxbow.Detail{{Subject: subject, Attribute: "home", Value: "with " + strings.Join(stemsIn(k.tails[0].words), " "), Type: oxbow.PlaceValue, Qualifiers: []string{"of name", qualOne}}}
+	}
+	if k.lemma == "replace" && len(to) == 0 && len(what) > 0 && !k.passive {
+		return []oxbow.Detail{ended("user", what)}
 	}
 	if n := len(what); n > 1 && (k.lemma == "dye" || k.lemma == "paint") && colours[what[n-1].low] {
 		to, what = what[n-1:], what[:n-1]
@@ -320,11 +474,21 @@ func (k *clause) change(c *claim) []oxbow.Detail {
 	case k.lemma == "promote":
 		r.attribute = "job"
 	}
-	rest = slices.DeleteFunc(rest, func(t tail) bool {
-		_, dated := c.dayOf(t.words)
-		return len(t.words) == 0 || dated || t.words[0].low == "last" || months[t.words[0].low] > 0
-	})
-	return k.detail(c, subject, r, to, rest)
+	ds := k.detail(c, subject, r, to, undated(c, rest))
+	switch {
+	case trading[k.lemma] && len(what) > 0:
+		return append(ds, ended(k.subject, what))
+	case len(k.tails) > 0 && k.tails[0].prep == "from" && len(what) == 0 && len(k.tails[0].words) > 0:
+		return append(ds, ended(k.subject, k.tails[0].words))
+	}
+	return ds
+}
+
+// trading verbs give away their object for another thing.
+var trading = set("swap", "replace", "trade", "trade_in", "exchange")
+
+func ended(subject string, gone []word) oxbow.Detail {
+	return oxbow.Detail{Subject: subject, Attribute: "ended", Value: strings.Join(sortedStems(gone), " "), Type: oxbow.WordValue, Qualifiers: []string{qualEnded}}
 }
 
 // qualsOf gives the tails that narrow a change: in which part, for whom. Where
@@ -333,7 +497,7 @@ func qualsOf(ts []tail, have int) []string {
 	var out []string
 	for _, t := range ts {
 		q := strings.Join(stemsIn(t.words), " ")
-		if q == "" || t.prep == "from" || t.prep == "because" || t.prep == "after" || t.prep == "since" || have+len(out) >= oxbow.MaxQualifiers {
+		if q == "" || t.prep == "from" || t.prep == "for" && lengths[singleStem(lastOf(t.words))] || t.prep == "because" || t.prep == "after" || t.prep == "since" || have+len(out) >= oxbow.MaxQualifiers {
 			continue
 		}
 		out = append(out, t.prep+" "+q)

@@ -120,7 +120,7 @@ func (p pair) allowed(r oxbow.Relation, owner int) oxbow.Relation {
 			return oxbow.Unrelated
 		case p.o.planned && !p.o.instruct && len(p.o.dates) == 0, p.o.conditional, p.o.past:
 			return oxbow.Unrelated
-		case p.n.hedged, p.n.reported, p.o.reported, owner == 0:
+		case p.n.hedged && !(p.n.has("may") && p.o.has("may")), p.n.reported, p.o.reported, owner == 0:
 			if owner == 0 && len(p.n.owners) > 0 {
 				return oxbow.Unrelated // the newer one speaks of one part only
 			}

@@ -24,8 +24,13 @@ var notDenials = strings.NewReplacer(" no matter ", " ", " not only ", " ", " no
 func denies(c *claim) (denied, ended bool) {
 	n := 0
 	norm := notDenials.Replace(c.norm)
+	before := ""
 	for w := range strings.FieldsSeq(norm) {
+		last := before
+		before = w
 		switch {
+		case endings[w] && (last == "not" || last == "never"):
+			n-- // has not stopped
 		case endings[w] && !c.has("being "+w):
 			n, ended = n+1, true
 		case negatives[w] && w != "without" && w != "avoid" && w != "stop":
@@ -228,6 +233,15 @@ var kinds = makeKinds(map[string]string{
 	"flat":         "apartment",
 	"instrument":   "guitar piano flute violin drum trumpet keyboard cello",
 	"piano":        "keyboard",
+	"dairy":        "cheese milk butter cream yoghurt yogurt quark",
+	"seafood":      "shrimp shrimps prawn prawns mussel mussels crab lobster oyster oysters fish tuna salmon",
+	"shellfish":    "shrimp shrimps prawn prawns mussel mussels crab lobster oyster oysters",
+	"alcohol":      "beer wine whisky gin vodka rum cider champagne",
+	"nuts":         "peanut peanuts almond almonds walnut walnuts hazelnuts",
+	"sweets":       "chocolate candy cake cakes cookies",
+	"caffeine":     "coffee espresso",
+	"pet":          "dog cat rabbit hamster parrot",
+	"sugar":        "chocolate candy cake cookies",
 })
 
 // makeKinds turns the table round, by stems: what each word is one of.

@@ -12,18 +12,26 @@ import (
 // one when the attribute has one value at a time, or when the newer one says
 // that something came to an end which the older one has.
 func typed(p pair) oxbow.Relation {
-	if p.pictures() || contrast(p.n, p.o) || p.n.has(alsoPhrases...) {
+	if p.pictures() || contrast(p.n, p.o) {
 		return ""
 	}
 	ns, os := p.nd(), p.od()
+	if p.n.has(alsoPhrases...) {
+		return p.notOnly(ns, os)
+	}
 	if len(os) == 0 || len(os) > 1 && len(ns) == 0 {
 		return ""
 	}
-	unsure := false
+	unsure, more := false, 0
+	for _, o := range os {
+		if !has(o, qualAside) {
+			more++
+		}
+	}
 	for _, n := range ns {
 		for _, o := range os {
 			r := p.compare(n, o)
-			if (r == oxbow.Replaces || r == oxbow.Contradicts) && len(os) > 1 {
+			if (r == oxbow.Replaces || r == oxbow.Contradicts) && more > 1 {
 				r = oxbow.Unsure // the older one says more, which would be lost with it
 			}
 			switch r {
@@ -39,6 +47,19 @@ func typed(p pair) oxbow.Relation {
 	}
 	if unsure {
 		return oxbow.Unsure
+	}
+	return ""
+}
+
+// notOnly finds another value beside the one that the older statement says is
+// the only one.
+func (p pair) notOnly(ns, os []oxbow.Detail) oxbow.Relation {
+	if !p.o.has("only", "just", "solely", "exclusively") || len(ns) != 1 || len(os) != 1 {
+		return ""
+	}
+	n, o := ns[0], os[0]
+	if n.Subject == o.Subject && n.Attribute == o.Attribute && n.Value != o.Value && n.Value != "" && has(n, qualDenied) == has(o, qualDenied) {
+		return oxbow.Replaces
 	}
 	return ""
 }
@@ -74,6 +95,10 @@ func (p pair) compare(n, o oxbow.Detail) oxbow.Relation {
 		return ""
 	case n.Attribute == "changed":
 		return p.changedTo(n, o)
+	case has(n, qualOnce) || has(o, qualOnce):
+		return ""
+	case breaksDiet(n, o):
+		return oxbow.Replaces
 	}
 	if n.Subject != o.Subject || !narrows(n, o) {
 		return ""
@@ -85,7 +110,13 @@ func (p pair) compare(n, o oxbow.Detail) oxbow.Relation {
 		return ""
 	}
 	denied := has(n, qualDenied) != has(o, qualDenied)
+	x, y := strings.Fields(n.Value), strings.Fields(o.Value)
+	if has(n, qualDenied) {
+		x, y = y, x
+	}
 	switch {
+	case denied && n.Type == o.Type && len(x) > 0 && len(y) > 0 && (subset(y, x) || len(x) == 1 && len(y) == 1 && isA(x[0], y[0])) && unitless(n, o):
+		return oxbow.Contradicts
 	case n.Value == o.Value && denied && n.Type == o.Type && (n.Value != "" || has(n, qualEnded)):
 		return oxbow.Contradicts
 	case denied || has(n, qualDenied):
@@ -99,6 +130,26 @@ func (p pair) compare(n, o oxbow.Detail) oxbow.Relation {
 	return p.otherDetail(n, o)
 }
 
+func unitless(n, o oxbow.Detail) bool {
+	return n.Type != oxbow.NumberValue && o.Type != oxbow.NumberValue
+}
+
+// breaksDiet tells whether somebody eats what their diet forbids.
+func breaksDiet(n, o oxbow.Detail) bool {
+	if o.Attribute != "diet" || n.Attribute != "eat" || n.Subject != o.Subject || has(n, qualDenied) || len(parts(n)) > 0 {
+		return false
+	}
+	forbidden := map[string][]string{"vegan": {"meat", "fish", "seafood", "dairi", "egg", "honey"}, "vegetarian": {"meat", "fish", "seafood"}, "pescatarian": {"meat"}, "gluten-fre": {"bread", "pasta", "wheat"}}[o.Value]
+	for _, w := range strings.Fields(n.Value) {
+		for _, f := range forbidden {
+			if w == f || isA(w, f) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // otherDetail decides on two values of one attribute of one subject.
 func (p pair) otherDetail(n, o oxbow.Detail) oxbow.Relation {
 	now := p.n.has(nowPhrases...)
@@ -106,15 +157,18 @@ func (p pair) otherDetail(n, o oxbow.Detail) oxbow.Relation {
 	if unit(n) != unit(o) || n.Type != o.Type && !(one && nameLike(n) && nameLike(o)) {
 		return ""
 	}
+	if has(n, qualAside) && !now {
+		return ""
+	}
 	switch {
-	case n.Attribute == "is" && stemOpposites[n.Value][o.Value]:
+	case n.Attribute == "is" && (stemOpposites[n.Value][o.Value] || undone(n.Value, o.Value)):
 		return oxbow.Contradicts
 	case contains(n.Value, o.Value):
 		return "" // a part, or a fuller name, of the same
 	case n.Attribute == "home" && regions[n.Value] != regions[o.Value]:
 		return ""
 	case n.Type == oxbow.NumberValue || n.Type == oxbow.TimeValue || n.Type == oxbow.DateValue || n.Type == oxbow.VersionValue || n.Type == oxbow.ContactValue:
-		if event(n.Attribute) && !one {
+		if has(n, qualOnce) || has(o, qualOnce) {
 			return ""
 		}
 		return oxbow.Replaces
@@ -127,6 +181,19 @@ func (p pair) otherDetail(n, o oxbow.Detail) oxbow.Relation {
 	}
 	return ""
 }
+
+// undone tells whether one of two values is the other with a prefix of denial.
+func undone(a, b string) bool {
+	x, y := lastWord(a), lastWord(b)
+	for _, prefix := range []string{"un", "in", "im", "dis", "non-", "non", "ir", "il"} {
+		if x == prefix+y || y == prefix+x {
+			return true
+		}
+	}
+	return false
+}
+
+func lastWord(s string) string { return s[strings.LastIndex(s, " ")+1:] }
 
 // coded tells whether a subject is a thing whose value is any word.
 func coded(subject string) bool {
@@ -141,11 +208,6 @@ func nameLike(d oxbow.Detail) bool {
 
 // onceVerbs are what is done once, with a value of its own each time.
 var onceVerbs = set("buy", "pay", "visit", "release", "spend", "find", "fix", "earn", "see", "read", "watch", "meet", "sell", "donate", "break", "run", "eat", "drink", "win", "lose", "save", "write", "order", "play", "walk", "swim", "send", "pass", "fail", "bring", "call", "email", "merge", "ship", "publish")
-
-func event(attribute string) bool {
-	lemma, prep, _ := strings.Cut(attribute, " ")
-	return prep != "for" && onceVerbs[lemma]
-}
 
 func has(d oxbow.Detail, q string) bool { return slices.Contains(d.Qualifiers, q) }
 
@@ -170,7 +232,7 @@ func narrows(n, o oxbow.Detail) bool {
 func parts(d oxbow.Detail) []string {
 	var out []string
 	for _, q := range d.Qualifiers {
-		if q == qualDenied || q == qualEnded || q == qualOne || strings.HasPrefix(q, "of ") || strings.HasPrefix(q, "since ") || strings.HasPrefix(q, "because ") {
+		if q == qualDenied || q == qualEnded || q == qualOne || q == qualAside || q == qualOnce || q == qualPlaced || strings.HasPrefix(q, "of ") || strings.HasPrefix(q, "since ") || strings.HasPrefix(q, "because ") {
 			continue
 		}
 		out = append(out, q)
@@ -186,10 +248,21 @@ func contains(a, b string) bool {
 
 // ended compares what came to an end with what the older statement has.
 func (p pair) ended(n, o oxbow.Detail) oxbow.Relation {
-	if has(o, qualDenied) || n.Subject != o.Subject && n.Subject != "user" && o.Attribute != "owner" || event(o.Attribute) || o.Attribute == "is a" && p.o.person {
+	if has(o, qualDenied) || n.Subject != o.Subject && n.Subject != "user" && o.Attribute != "owner" || has(o, qualOnce) {
 		return ""
 	}
 	gone := strings.Fields(n.Value)
+	for _, m := range p.o.mentions {
+		if slices.Contains(gone, m.id) && usage(p.o, m.tool) != inUse {
+			return ""
+		}
+	}
+	if has(o, qualAside) {
+		return ""
+	}
+	if lemma, prep, _ := strings.Cut(o.Attribute, " "); !(has(n, qualPlaced) && has(o, qualOne)) && (prep == "" || aboutness[prep]) && opinions[lemma] && !slices.Contains(gone, singleStem(lemma)) {
+		return ""
+	}
 	if o.Attribute == "owner" && o.Value == n.Subject && subset(gone, strings.Fields(o.Subject)) {
 		return oxbow.Replaces
 	}
@@ -203,14 +276,27 @@ func (p pair) ended(n, o oxbow.Detail) oxbow.Relation {
 			have = strings.Fields(o.Subject)
 		}
 	}
+	if !subset(parts(n), parts(o)) {
+		return ""
+	}
+	have = append(have, strings.Fields(unit(o))...)
 	for _, q := range parts(o) {
-		have = append(have, strings.Fields(q)[1:]...)
+		if prep, rest, _ := strings.Cut(q, " "); !aboutness[prep] {
+			have = append(have, strings.Fields(rest)...)
+		}
 	}
 	if len(have) == 0 || !subset(gone, have) {
 		return ""
 	}
 	return oxbow.Replaces
 }
+
+// opinions are the verbs of which a thing that is given up remains the object:
+// one may like what one sold.
+var opinions = set("like", "prefers", "prefer", "read", "know", "visit", "talk", "recommend", "fix", "find", "is", "speak", "remember", "see", "meet", "hear", "write", "topic", "watch", "topic", "name", "price")
+
+// aboutness are the prepositions behind which stands what something is about.
+var aboutness = set("about", "against", "than", "over", "from", "like", "of", "before", "after", "until", "because", "since")
 
 // gone compares a thing that came to an end with what was said of it.
 func (p pair) gone(n, o oxbow.Detail) oxbow.Relation {
@@ -229,10 +315,16 @@ func (p pair) gone(n, o oxbow.Detail) oxbow.Relation {
 // changedTo compares a new value, whose attribute the words do not name, with
 // what the older statement says of the same thing.
 func (p pair) changedTo(n, o oxbow.Detail) oxbow.Relation {
-	if has(o, qualDenied) || event(o.Attribute) || n.Value == o.Value || contains(n.Value, o.Value) || !narrows(n, o) {
+	if has(o, qualDenied) || has(o, qualOnce) || n.Value == o.Value || contains(n.Value, o.Value) || !narrows(n, o) && o.Value != n.Subject && !p.purpose(n, o) || n.Type == oxbow.ToolValue && n.Subject == "user" || opinions[o.Attribute] && o.Attribute != "is" {
 		return ""
 	}
 	same := n.Subject == o.Subject
+	if !same && partOf(n.Subject, o.Subject, o.Attribute) {
+		return oxbow.Replaces
+	}
+	if !same && n.Type == oxbow.VersionValue && o.Type == oxbow.VersionValue && unit(n) == unit(o) && o.Subject == "user" && !slices.ContainsFunc(strings.Fields(n.Subject), func(s string) bool { return !whole[s] }) {
+		return oxbow.Replaces
+	}
 	if !same && o.Subject == "user" {
 		lemma, _, _ := strings.Cut(o.Attribute, " ")
 		same = n.Subject == singleStem(lemma) || attributeNouns[n.Subject] == o.Attribute || subset(strings.Fields(n.Subject), strings.Fields(o.Value))
@@ -240,14 +332,49 @@ func (p pair) changedTo(n, o oxbow.Detail) oxbow.Relation {
 	if !same {
 		return ""
 	}
+	if n.Subject == "user" && o.Subject == "user" && p.purpose(n, o) {
+		return oxbow.Replaces
+	}
+	if n.Subject != o.Subject && o.Value == n.Subject && len(parts(o)) == 1 {
+		return oxbow.Replaces // do our accounting in spreadsheets
+	}
 	if (n.Type == o.Type || nameLike(n) && nameLike(o)) && unit(n) == unit(o) && unit(n) != "" && (n.Subject != "user" || has(o, qualOne) || n.Type == oxbow.ToolValue || strings.Count(unit(n), " ") > 1) {
 		return oxbow.Replaces
 	}
 	return ""
 }
 
-// attributeNouns name an attribute of the user that may have changed.
-var attributeNouns = map[string]string{"major": "field", "subject": "field", "job": "employer", "employ": "employer", "bank": "bank", "school": "school", "univers": "school", "name": "name", "address": "home", "compani": "employer", "team": "team"}
+// purpose tells whether what was changed is what the older statement does with
+// another thing: switched to Craft for taking notes, takes notes in Bear.
+func (p pair) purpose(n, o oxbow.Detail) bool {
+	q := parts(n)
+	if len(q) != 1 || len(parts(o)) != 1 || !strings.HasPrefix(q[0], "for ") {
+		return false
+	}
+	lemma, _, _ := strings.Cut(o.Attribute, " ")
+	return subset(strings.Fields(q[0])[1:], append(strings.Fields(o.Value), singleStem(lemma))) && o.Value != ""
+}
+
+// partOf tells whether a subject is an attribute of another one: the topic of
+// the thesis.
+func partOf(subject, of, attribute string) bool {
+	for _, w := range strings.Fields(subject) {
+		if attributeNouns[w] != attribute {
+			continue
+		}
+		rest := slices.DeleteFunc(strings.Fields(subject), func(x string) bool { return x == w })
+		if strings.Join(rest, " ") == of {
+			return true
+		}
+	}
+	return false
+}
+
+// attributeOfThings are the attributes that a noun may name: the parrot's name.
+var attributeOfThings = set("name", "price", "age", "topic", "when", "place", "lasts", "weighs")
+
+// attributeNouns name an attribute that may have changed.
+var attributeNouns = map[string]string{"major": "field", "subject": "field", "job": "employer", "employ": "employer", "bank": "bank", "school": "school", "univers": "school", "name": "name", "address": "home", "compani": "employer", "team": "team", "topic": "topic", "price": "price", "cost": "price", "fee": "price", "age": "age", "weight": "weighs", "durat": "lasts", "length": "lasts", "locat": "place", "venu": "place", "owner": "owner", "assigne": "assignee", "home": "home"}
 
 // otherPart tells whether both statements name a time, a place or a purpose of
 // their own for the same thing: by day and at night, on Saturdays.

@@ -10,7 +10,7 @@ import (
 )
 
 // nowPhrases say, by themselves, that a value took another's place.
-var nowPhrases = []string{"now", "from now on", "these days", "nowadays", "as of", "instead", "new", "anymore", "since"}
+var nowPhrases = []string{"now", "from now on", "these days", "nowadays", "as of", "instead", "new", "anymore", "since", "this term", "this year", "this season", "this semester", "nowadays"}
 
 // alsoPhrases say that a value came beside another one.
 var alsoPhrases = []string{"too", "also", "as well", "additionally", "besides", "in addition", "another", "second", "both", "plus", "other"}
@@ -370,8 +370,17 @@ func holdsAll(vs []value, stems []string) bool {
 var exclusions = []struct{ a, b []string }{
 	{[]string{"vegetarian", "vegan"}, []string{"eats meat", "eat meat", "eats fish", "eating meat", "eats steak", "is not vegetarian", "is a carnivore"}},
 	{[]string{"unemployed", "without a job", "between jobs", "looking for a job"}, []string{"found a job", "got a job", "has a job", "started a job", "started a new job", "found work", "works at", "got hired", "was hired"}},
-	{[]string{"is single", "am single", "unmarried"}, []string{"got married", "is married", "got engaged", "am married"}},
-	{[]string{"married"}, []string{"got divorced", "is divorced", "am divorced"}},
+	{[]string{"is single", "am single", "unmarried"}, []string{"got married", "is married", "got engaged", "am married", "girlfriend", "boyfriend", "fiancé", "fiancée", "in a relationship", "is dating", "started dating", "lives with a partner"}},
+	{[]string{"engaged", "engagement"}, []string{"broke off", "called off", "engagement ended", "split up", "broke up", "not getting married"}},
+	{[]string{"dating", "girlfriend", "boyfriend", "in a relationship", "is together with"}, []string{"broke up", "split up", "is single", "am single", "separated"}},
+	{[]string{"married"}, []string{"got divorced", "is divorced", "am divorced", "are divorced", "separated", "got a divorce", "divorced"}},
+	{[]string{"gluten-free", "coeliac", "celiac"}, []string{"eats bread", "eat bread", "eats pasta", "eat pasta", "eats wheat", "eat wheat", "eats gluten"}},
+	{[]string{"vegan"}, []string{"eats cheese", "eats eggs", "eat cheese", "eat eggs", "drinks milk", "eats dairy", "eat dairy", "eats butter"}},
+	{[]string{"is pregnant", "am pregnant", "expecting a baby", "expecting a child"}, []string{"gave birth", "had the baby", "baby was born", "had a baby"}},
+	{[]string{"morning person", "early bird"}, []string{"night owl", "hates mornings", "hate mornings", "not a morning person", "sleeps until noon"}},
+	{[]string{"hates mornings", "hate mornings", "night owl"}, []string{"morning person", "early bird", "early riser"}},
+	{[]string{"is an introvert", "am an introvert"}, []string{"is an extrovert", "am an extrovert"}},
+	{[]string{"can not cook", "can not swim"}, []string{"learned to cook", "learned to swim", "can swim", "can cook"}},
 	{[]string{"no siblings", "an only child"}, []string{"a brother", "a sister", "brothers", "sisters", "siblings"}},
 	{[]string{"no children", "no kids", "childless"}, []string{"a son", "a daughter", "a baby", "children", "kids"}},
 	{[]string{"no pets"}, []string{"a dog", "a cat", "a pet", "a rabbit"}},
@@ -407,7 +416,7 @@ func (p pair) sameThing() bool {
 
 // excludes finds two states of the same person that exclude each other.
 func excludes(p pair) oxbow.Relation {
-	if p.n.person || p.o.person || len(p.n.words) > maxDenied || len(p.o.words) > maxDenied {
+	if (p.n.person || p.o.person) && (len(p.n.owners) == 0 || len(p.o.owners) == 0 || sameOwner(p.n, p.o) < 1) || len(p.n.words) > maxDenied || len(p.o.words) > maxDenied {
 		return ""
 	}
 	for _, e := range exclusions {

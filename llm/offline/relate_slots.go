@@ -306,7 +306,7 @@ func phraseChange(p pair) oxbow.Relation {
 		return ""
 	}
 	subject := stemsOf(m[1])
-	if len(subject) > 0 && len(common(subject, p.o.stems)) == len(subject) {
+	if len(subject) > 0 && 2*len(common(subject, p.o.stems)) >= len(subject) {
 		return oxbow.Replaces
 	}
 	return ""

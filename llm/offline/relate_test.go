@@ -99,7 +99,7 @@ var statements = []struct {
 	{"two events with a number each", "Version 2.1 was released", "Version 2.2 was released", oxbow.Unrelated},
 	{"another subject with a limit", "The API times out after 30 seconds", "The worker times out after 60 seconds", oxbow.Unrelated},
 	{"another limit", "The rate limit is 100 requests", "The upload limit is now 20 MB", oxbow.Unrelated},
-	{"two values without a word of change", "The upload limit is 5 MB", "The upload limit is 20 MB", oxbow.Unsure},
+	{"two numbers of one thing need no word of change", "The upload limit is 5 MB", "The upload limit is 20 MB", oxbow.Replaces},
 
 	// Polarity and preferences.
 	{"an instruction turned around", "Always squash commits before merging", "Never squash commits before merging", oxbow.Contradicts},
