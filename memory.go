@@ -85,6 +85,9 @@ type Content struct {
 	// Speaker names who said it, at most 80 characters, when that is a person
 	// beside the user and the assistant of the turn. It says nothing of trust.
 	Speaker string `json:"speaker,omitempty"`
+	// Details are the typed statements that rules read from the text when it
+	// was stored; at most MaxDetails, and none where they read nothing.
+	Details []Detail `json:"details,omitempty"`
 }
 
 // Quote says where in its turn a memory's words stand, so that the words

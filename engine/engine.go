@@ -4,7 +4,7 @@
 // starts here: open a store, choose a judge, make an Engine, and call Remember
 // or Ingest; a worker (package worker) does the rest in the background.
 //
-//	e := engine.New(engine.Config{Store: st, Judge: offline.New(), ReadDate: offline.ReadDate})
+//	e := engine.New(engine.Config{Store: st, Judge: offline.New(), ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails})
 //	m, err := e.Remember(ctx, engine.Statement{Scope: scope, Text: "We use MySQL"})
 //
 // Every method names its tenant, times come from Config.Clock, and errors carry
@@ -35,6 +35,9 @@ type Config struct {
 	Clock func() time.Time
 	// ReadDate reads dates by rules; see jobs.Deps. Defaults to nil.
 	ReadDate jobs.DateReader
+	// ReadDetails reads the typed details kept with a memory; see jobs.Deps.
+	// Defaults to the judge's own reading.
+	ReadDetails jobs.DetailReader
 	// Budget is how many tokens a tenant may take in a day, for Status to
 	// measure by. Defaults to 0: no budget is shown.
 	Budget int64
@@ -62,7 +65,7 @@ func New(cfg Config) *Engine {
 	}
 	return &Engine{st: cfg.Store, judge: cfg.Judge, actor: cfg.Actor, budget: cfg.Budget,
 		recaller: newRecaller(cfg),
-		deps:     jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Clock: cfg.Clock, ReadDate: cfg.ReadDate}}
+		deps:     jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Clock: cfg.Clock, ReadDate: cfg.ReadDate, ReadDetails: cfg.ReadDetails}}
 }
 
 // newRecaller gives recall what the engine has; a judge that can select picks for

@@ -85,7 +85,7 @@ func (e *Engine) Edit(ctx context.Context, tenant, id string, c Change) (Written
 		if c.IfVersion > 0 && c.IfVersion != m.Version {
 			return oxbow.ErrStale
 		}
-		change, after, err := editOf(m, c, e.now())
+		change, after, err := e.editOf(m, c)
 		if err != nil {
 			return err
 		}
@@ -103,8 +103,8 @@ func (e *Engine) Edit(ctx context.Context, tenant, id string, c Change) (Written
 	})
 }
 
-func editOf(m oxbow.Memory, c Change, now time.Time) (oxbow.Change, oxbow.Memory, error) {
-	after := m
+func (e *Engine) editOf(m oxbow.Memory, c Change) (oxbow.Change, oxbow.Memory, error) {
+	after, now := m, e.now()
 	out := oxbow.Change{Type: oxbow.Edited, Memory: m.ID, Reason: "an operator edited it",
 		Guard: &oxbow.Guard{Status: oxbow.Active, ContentVersion: m.ContentVersion}}
 	content := m.Content
@@ -119,9 +119,12 @@ func editOf(m oxbow.Memory, c Change, now time.Time) (oxbow.Change, oxbow.Memory
 		content.Tags = c.Tags
 	}
 	if c.Text != nil || c.Tags != nil {
-		content = jobs.CleanContent(content)
+		after.Content = jobs.CleanContent(content)
+		if c.Text != nil {
+			after = e.deps.Detailed(after)
+		}
+		content = after.Content
 		out.Content = &content
-		after.Content = content
 		after.ContentVersion++
 	}
 	if c.Slot != nil {

@@ -16,6 +16,7 @@ import (
 func TestEdit(t *testing.T) {
 	tell(t,
 		story{"changes words and has them judged anew", editsWords},
+		story{"reads the details of the new words", editsDetails},
 		story{"is refused when somebody else was first", editConflict},
 		story{"is refused for what cannot be", editInvalid},
 		story{"keeps an address for one", editAddress},
@@ -40,6 +41,23 @@ func editsWords(b *bench) {
 	hits, err := b.DB.Search(b.Ctx, store.SearchQuery{Scope: b.Bench.Scope, Text: "green", Statuses: oxbow.Statuses, K1: 1.2, B: 0.1, Limit: 5})
 	b.Must(err)
 	equal(b, "found by its old words", len(hits), 0)
+	b.Clean()
+}
+
+func editsDetails(b *bench) {
+	about := func(m oxbow.Memory) string { return fmt.Sprint(m.Content.Details) }
+	m := b.Remember(lab.Statement{Text: "The standup is at 9:30", SaidAt: at(0)})
+	equal(b, "what is kept", about(b.Get(m.ID)), "[{standup when 9:30 time [of time one]}]")
+	_, err := b.Engine.Edit(b.Ctx, b.tenant(), m.ID, engine.Change{Tags: []string{"daily"}})
+	b.Must(err)
+	equal(b, "after an edit of the tags", about(b.Get(m.ID)), "[{standup when 9:30 time [of time one]}]")
+	text := "The standup is at 10:15"
+	_, err = b.Engine.Edit(b.Ctx, b.tenant(), m.ID, engine.Change{Text: &text})
+	b.Must(err)
+	equal(b, "after an edit of the words", about(b.Get(m.ID)), "[{standup when 10:15 time [of time one]}]")
+	_, err = b.Engine.EraseMemory(b.Ctx, b.tenant(), m.ID)
+	b.Must(err)
+	equal(b, "after erasing", about(b.Get(m.ID)), "[]")
 	b.Clean()
 }
 

@@ -126,7 +126,7 @@ func (e *Engine) memoryOf(s Statement) (oxbow.Memory, error) {
 		m.ExpiresAt = time.Time{}
 	}
 	m, err = withAddress(m, s, now)
-	return jobs.Screen(m), err
+	return jobs.Screen(e.deps.Detailed(m)), err
 }
 
 // withAddress checks what only makes sense together.

@@ -250,7 +250,7 @@ func (d Deps) relateAll(ctx context.Context, m oxbow.Memory, found []oxbow.Memor
 }
 
 func statement(label string, m oxbow.Memory) llm.Statement {
-	return llm.Statement{Label: label, Text: m.Content.Text, Kind: m.Kind, Key: m.Key, Source: m.Source, SaidAt: m.SaidAt}
+	return llm.Statement{Label: label, Text: m.Content.Text, Kind: m.Kind, Key: m.Key, Source: m.Source, SaidAt: m.SaidAt, Details: m.Content.Details}
 }
 
 // apply re-checks the memory, replaces its verdicts and settles.

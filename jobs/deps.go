@@ -32,6 +32,9 @@ type Deps struct {
 	// ReadDate reads the day that a phrase names by rules; the gate holds a
 	// judge's dates against it. Defaults to nil: a judge's dates stand alone.
 	ReadDate DateReader
+	// ReadDetails reads the typed details that are kept with a memory. Defaults
+	// to the judge's own reading when it is an llm.Reader, else to none.
+	ReadDetails DetailReader
 	// PassBatch is how many memories a pass changes in one transaction. A page
 	// that two batches touch is written twice, so batches are large; one of
 	// 5000 takes a few tenths of a second. Defaults to 5000.
@@ -44,6 +47,34 @@ type Deps struct {
 // DateReader gives the day, at midnight in a zone, that a phrase names when it is
 // said at an instant, and whether it names one.
 type DateReader func(phrase string, saidAt time.Time, zone *time.Location) (day time.Time, found bool)
+
+// DetailReader gives the typed details of a text that was said at an instant.
+type DetailReader func(text string, saidAt time.Time) []oxbow.Detail
+
+// Detailed gives a memory with the details of its text, read anew.
+func (d Deps) Detailed(m oxbow.Memory) oxbow.Memory {
+	read := d.ReadDetails
+	if r, ok := d.Judge.(llm.Reader); ok && read == nil {
+		read = r.Details
+	}
+	m.Content.Details = nil
+	if read == nil {
+		return m
+	}
+	for _, detail := range read(m.Content.Text, m.SaidAt) {
+		if detail.Valid() && len(m.Content.Details) < oxbow.MaxDetails {
+			m.Content.Details = append(m.Content.Details, detail)
+		}
+	}
+	return m
+}
+
+func (d Deps) detailed(ms []oxbow.Memory) []oxbow.Memory {
+	for i := range ms {
+		ms[i] = d.Detailed(ms[i])
+	}
+	return ms
+}
 
 // Now gives the processing time.
 func (d Deps) Now() time.Time { return d.now() }

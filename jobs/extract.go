@@ -99,6 +99,7 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t 
 		return err
 	}
 	kept, of, refused := gateDrafts(t, found.Drafts, w.now())
+	kept = w.detailed(kept)
 	if kept, err = w.unsaid(asked, t, kept); err != nil {
 		return err
 	}
@@ -275,6 +276,7 @@ func (d Deps) PlanExtract(ctx context.Context, s oxbow.Scope, since time.Time) (
 				return nil, err
 			}
 			kept, _, _ := gateDrafts(t, found.Drafts, d.now())
+			kept = d.detailed(kept)
 			if kept, err = d.unsaid(asked, t, kept); err != nil {
 				return nil, err
 			}

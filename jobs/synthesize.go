@@ -168,6 +168,7 @@ func (d Deps) merged(ctx context.Context, args Synthesize, sources []oxbow.Memor
 	}
 	m.Rating = min(synthesisConfidence, best)
 	m.Content = CleanContent(oxbow.Content{Text: s.Text, Summary: s.Summary, Tags: unite(append(tags, s.Tags)...), Speaker: first.Content.Speaker})
+	m = d.Detailed(m)
 	mean, err := d.leafImportance(ctx, sources)
 	m.Importance = min(10, mean*1.2)
 	return m, err

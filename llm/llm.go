@@ -72,6 +72,13 @@ func NameOf(j Judge, question string) string {
 	return j.Name()
 }
 
+// Reader is a judge that reads the typed details of a statement. It asks nobody,
+// answers the same every time and takes well under a millisecond, because it
+// stands in the way of every write.
+type Reader interface {
+	Details(text string, saidAt time.Time) []oxbow.Detail
+}
+
 // TurnText is the text of one exchange as a judge sees it.
 type TurnText struct {
 	User      string
@@ -89,8 +96,9 @@ type Statement struct {
 	Source oxbow.Source
 	SaidAt time.Time
 	// Details are what was read from the text when it was stored; a judge may
-	// compare by them, or read the text itself when there are none.
-	Details []oxbow.Detail
+	// compare by them, or read the text itself when there are none. They follow
+	// from Text and SaidAt, so they are no part of the question.
+	Details []oxbow.Detail `json:"-"`
 }
 
 // Extraction is what a turn is worth keeping.

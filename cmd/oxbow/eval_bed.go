@@ -180,7 +180,7 @@ func (b *evalBed) judgeAll(ctx context.Context) error {
 			return err
 		}
 	}
-	deps := jobs.Deps{Store: b.Store, Judge: b.judge, ReadDate: offline.ReadDate, Clock: func() time.Time { return now }}
+	deps := jobs.Deps{Store: b.Store, Judge: b.judge, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Clock: func() time.Time { return now }}
 	w, err := worker.New(deps, worker.Config{Write: b.conf.count("worker.write"), PollEvery: 5 * time.Millisecond})
 	if err != nil {
 		return err

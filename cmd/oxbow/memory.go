@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -192,6 +193,9 @@ func (p *printer) memory(m engine.View) {
 	p.pair("replaced by", m.ReplacedBy)
 	p.pair("kind", string(m.Kind))
 	p.pair("tags", strings.Join(m.Content.Tags, ", "))
+	for _, d := range m.Content.Details {
+		p.pair("detail", detailLine(d))
+	}
 	p.pair("importance", fmt.Sprintf("%g", m.Importance))
 	sure := fmt.Sprintf("%.2f", m.Confidence)
 	if m.Confirmations > 0 {
@@ -215,6 +219,12 @@ func (p *printer) memory(m engine.View) {
 		p.pair("fades", stamp(m.FadesAt))
 	}
 	p.pair("version", fmt.Sprint(m.Version))
+}
+
+// detailLine tells a detail: standup · when · 9:30 (of time, on monday).
+func detailLine(d oxbow.Detail) string {
+	s := d.Subject + " · " + d.Attribute + " · " + cmp.Or(d.Value, "–")
+	return s + " (" + strings.Join(append([]string{string(d.Type)}, d.Qualifiers...), ", ") + ")"
 }
 
 func since(t time.Time) string {

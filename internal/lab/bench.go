@@ -14,6 +14,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
 	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/llm/offline"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -64,7 +65,7 @@ func New(t *testing.T, db *DB) *Bench {
 	b := &Bench{T: t, Ctx: t.Context(), DB: db, Clock: NewClock(Start), Judge: &Judge{},
 		Scope:    oxbow.Scope{Tenant: "t" + oxbow.NewID(t.Name()), Name: "user:ada"},
 		attempts: map[int64]int{}, asleep: map[int64]bool{}}
-	b.Engine = engine.New(engine.Config{Store: db, Judge: b.Judge, Clock: b.Clock.Now})
+	b.Engine = engine.New(engine.Config{Store: db, Judge: b.Judge, Clock: b.Clock.Now, ReadDetails: offline.ReadDetails})
 	return b
 }
 
@@ -189,7 +190,7 @@ func (b *Bench) Links(id string) []oxbow.Link {
 // Deps gives what a job gets when the bench works it: the bench's store with
 // the fence open and completion without a running job.
 func (b *Bench) Deps() jobs.Deps {
-	return jobs.Deps{Store: direct{b.DB, b}, Judge: b.Judge, Clock: b.Clock.Now, ReadDate: b.ReadDate, PassBatch: 500}
+	return jobs.Deps{Store: direct{b.DB, b}, Judge: b.Judge, Clock: b.Clock.Now, ReadDate: b.ReadDate, ReadDetails: offline.ReadDetails, PassBatch: 500}
 }
 
 // Enqueue puts jobs in the queue.

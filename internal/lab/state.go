@@ -9,6 +9,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/llm/offline"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/worker"
 )
@@ -34,9 +35,9 @@ func (b *Bench) StateOf(s oxbow.Scope) []string {
 	}
 	var out []string
 	for _, m := range ms {
-		out = append(out, fmt.Sprintf("%s: %s by (%s) kind=%s v%d importance=%.2f rating=%.2f/%t confirmed=%d/%s source=%s pinned=%t expires=%s review=%s tags=%v%s uses=%d/%s fades=%s",
+		out = append(out, fmt.Sprintf("%s: %s by (%s) kind=%s v%d importance=%.2f rating=%.2f/%t confirmed=%d/%s source=%s pinned=%t expires=%s review=%s tags=%v%s details=%v uses=%d/%s fades=%s",
 			names[m.ID], m.Status, names[m.ReplacedBy], m.Kind, m.ContentVersion, m.Importance, m.Rating, m.Rated,
-			m.Confirmations, stamp(m.ConfirmedAt), m.Source, m.Pinned, stamp(m.ExpiresAt), stamp(m.ReviewAt), m.Content.Tags, m.Content.Speaker,
+			m.Confirmations, stamp(m.ConfirmedAt), m.Source, m.Pinned, stamp(m.ExpiresAt), stamp(m.ReviewAt), m.Content.Tags, m.Content.Speaker, m.Content.Details,
 			m.AccessCount, stamp(m.LastUsedAt), stamp(m.FadesAt)))
 	}
 	ls, err := b.DB.Links(b.Ctx, s.Tenant, ids)
@@ -79,7 +80,7 @@ func Differ(a, b []string) string {
 // ends.
 func (b *Bench) Worker(cfg worker.Config) *worker.Worker {
 	b.Helper()
-	w, err := worker.New(jobs.Deps{Store: b.DB, Judge: b.Judge, Clock: b.Clock.Now, ReadDate: b.ReadDate}, cfg)
+	w, err := worker.New(jobs.Deps{Store: b.DB, Judge: b.Judge, Clock: b.Clock.Now, ReadDate: b.ReadDate, ReadDetails: offline.ReadDetails}, cfg)
 	b.Must(err)
 	b.Must(w.Start(b.Ctx))
 	b.Cleanup(func() {

@@ -41,7 +41,7 @@ func (d statementData) statement() llm.Statement {
 	if d.Source == "" {
 		d.Source = oxbow.FromUser
 	}
-	return llm.Statement(d)
+	return llm.Statement{Label: d.Label, Text: d.Text, Kind: d.Kind, Key: d.Key, Source: d.Source, SaidAt: d.SaidAt}
 }
 
 func statements(in []statementData) []llm.Statement {

@@ -86,7 +86,7 @@ func (k *clause) plain(c *claim) []oxbow.Detail {
 		ways = append(ways, lemma)
 	}
 	r := relation{attribute: ways[len(ways)-1]}
-	if r.attribute == "go to" {
+	if r.attribute == "go to" && len(value) > 0 && !strings.Contains(value[0].low, "@") {
 		r = k.destination(value)
 		ways = nil
 	}
@@ -97,7 +97,7 @@ func (k *clause) plain(c *claim) []oxbow.Detail {
 		}
 	}
 	out := k.detail(c, subject, r, value, tails)
-	if len(out) == 1 && !k.denied {
+	if len(out) == 1 && !k.denied && out[0].Type != oxbow.TimeValue && out[0].Type != oxbow.DateValue {
 		out = append(out, k.aside(c, out[0], tails)...)
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/llm"
 )
 
@@ -16,6 +17,8 @@ type Judge struct{}
 var (
 	_ llm.Judge    = (*Judge)(nil)
 	_ llm.Selector = (*Judge)(nil)
+	_ llm.Cuer     = (*Judge)(nil)
+	_ llm.Reader   = (*Judge)(nil)
 )
 
 // New gives the judge.
@@ -80,6 +83,22 @@ func (*Judge) Synthesize(ctx context.Context, items []llm.Statement) (llm.Synthe
 // when ctx is done.
 func (*Judge) Select(ctx context.Context, cue string, items []llm.Statement, limit int) ([]string, error) {
 	return choose(ctx, cue, items, limit)
+}
+
+// Details gives the typed details of a statement (see ReadDetails).
+func (*Judge) Details(text string, saidAt time.Time) []oxbow.Detail {
+	return ReadDetails(text, saidAt)
+}
+
+// ReadDetails gives what a short statement says as subject, attribute and typed
+// value, days being resolved against saidAt: at most oxbow.MaxDetails, and none
+// of a question, a story of many words or another language. Whether a statement
+// is meant is not read here.
+func ReadDetails(text string, saidAt time.Time) []oxbow.Detail {
+	if len(text) > longText {
+		return nil
+	}
+	return readDetails(parse(text, saidAt))
 }
 
 // Cue gives words that a search for the statement's candidates should look for
