@@ -133,6 +133,13 @@ var otherPlans = slices.DeleteFunc(slices.Clone(planPhrases), func(s string) boo
 // turnPhrases tell of a turn whose outcome lasts, however long ago it was.
 var turnPhrases = []string{"quit", "stopped", "gave up", "sold", "moved to", "switched", "left", "retired", "divorced", "died", "passed away", "cancelled", "closed"}
 
+// passing tells whether a statement is about one time and no more: this week
+// the sync is on Friday.
+func (c *claim) passing() bool {
+	return c.has("this week", "this time", "for once", "exceptionally", "this once", "just once", "temporarily", "this morning", "this afternoon", "this evening", "tonight", "last night", "today", "this weekend", "for today", "by accident", "by mistake") &&
+		!c.has("now", "moved", "switched", "changed", "no longer", "from now on", "since", "as of today", "starting today", "from today", "was pushed", "got", "sold", "quit", "stopped", "became", "left", "started", "replaced", "upgraded", "anymore", "raised", "lowered", "cancelled", "was cut", "finally")
+}
+
 // yearBound is a year that bounds a statement: in 2019, until 2020.
 var yearBound = regexp.MustCompile(` (?:in|until|till|from|during) ((?:19|20)\d\d) `)
 

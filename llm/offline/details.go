@@ -352,6 +352,9 @@ func subjectName(t []word) (subject, name string) {
 		}
 		out = append(out, singleStem(w.low))
 	}
+	if len(out) > 1 && slices.Contains(out, "email") {
+		out = slices.DeleteFunc(out, func(s string) bool { return s == "address" })
+	}
 	if len(out) == 0 {
 		return singleStem(last.low), ""
 	}

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oxbow-memory/oxbow"
@@ -28,6 +29,9 @@ func (k *clause) details(c *claim) []oxbow.Detail {
 	if k.lemma == "use" && k.passive && len(k.object) == 0 && len(k.tails) > 0 && k.tails[0].prep == "for" {
 		return k.detail(c, strings.Join(sortedStems(k.tails[0].words), " "), relation{attribute: "used for", one: true}, k.actor, k.tails[1:])
 	}
+	if (k.lemma == "hire" || k.lemma == "appoint" || k.lemma == "promote") && len(k.object) == 1 && k.object[0].low == "me" && len(k.tails) > 0 && (k.tails[0].prep == "as" || k.tails[0].prep == "to") {
+		return k.detail(c, "user", relation{"job", true}, k.tails[0].words, nil)
+	}
 	if r, ok := relations[k.lemma+" by"]; ok && r.attribute == "teacher" && !k.passive && k.name != "" && len(k.object) > 0 && !k.denied {
 		return k.detail(c, strings.Join(sortedStems(k.object), " "), r, k.actor, k.tails)
 	}
@@ -45,6 +49,18 @@ func (k *clause) plain(c *claim) []oxbow.Detail {
 		return k.thereIs(c)
 	}
 	subject, lemma := k.subject, k.lemma
+	var rate []oxbow.Detail
+	tails := k.tails
+	if rest, n, unit := often(k.object); n != "" {
+		k.object = rest
+		rate = append(rate, oxbow.Detail{Subject: subject, Attribute: "how often " + lemma + " " + strings.Join(stemsIn(rest), " "), Value: n, Type: oxbow.NumberValue, Qualifiers: []string{"of " + unit, qualOne, qualAside}})
+	} else if i := len(k.tails) - 1; i >= 0 {
+		if rest, n, unit := often(k.tails[i].words); n != "" {
+			k.tails[i].words = rest
+			tails = k.tails
+			rate = append(rate, oxbow.Detail{Subject: subject, Attribute: "how often " + lemma + " " + strings.Join(stemsIn(rest), " "), Value: n, Type: oxbow.NumberValue, Qualifiers: []string{"of " + unit, qualOne, qualAside}})
+		}
+	}
 	if at := strings.Fields(subject); len(at) > 1 && lemma == "be" {
 		for i, w := range at {
 			if a := attributeNouns[w]; a != "" && attributeOfThings[a] {
@@ -60,7 +76,6 @@ func (k *clause) plain(c *claim) []oxbow.Detail {
 	}
 	ways := []string{}
 	var value []word
-	tails := k.tails
 	switch {
 	case len(k.object) == 0 && len(tails) > 0:
 		t := tails[0]
@@ -97,10 +112,54 @@ func (k *clause) plain(c *claim) []oxbow.Detail {
 		}
 	}
 	out := k.detail(c, subject, r, value, tails)
+	if !k.denied {
+		out = append(out, k.keptWhere(c, tails)...)
+	}
 	if len(out) == 1 && !k.denied && out[0].Type != oxbow.TimeValue && out[0].Type != oxbow.DateValue {
 		out = append(out, k.aside(c, out[0], tails)...)
 	}
-	return out
+	return append(out, rate...)
+}
+
+// keptWhere reads of the docs where they are written, from "we write the docs in
+// Notion".
+func (k *clause) keptWhere(c *claim, tails []tail) []oxbow.Detail {
+	if k.subject != "user" || len(k.object) == 0 || len(tails) == 0 || tails[0].prep != "in" && tails[0].prep != "on" && tails[0].prep != "with" && tails[0].prep != "at" {
+		return nil
+	}
+	r, known := relations[k.lemma+" "+tails[0].prep]
+	subject := strings.Join(sortedStems(k.object), " ")
+	if !known || !r.one || subject == "" {
+		return nil
+	}
+	ds := k.detail(c, subject, r, tails[0].words, tails[1:])
+	for i := range ds {
+		ds[i].Qualifiers = append(ds[i].Qualifiers, qualAside)
+	}
+	return ds
+}
+
+// often takes "three times a week" out of words.
+func often(ws []word) (rest []word, times, unit string) {
+	for i, w := range ws {
+		n, to := 0, i+1
+		switch {
+		case w.low == "once":
+			n = 1
+		case w.low == "twice":
+			n = 2
+		case i+1 < len(ws) && ws[i+1].low == "times":
+			n, to = counts[w.low], i+2
+			if v, err := strconv.Atoi(w.low); err == nil {
+				n = v
+			}
+		}
+		if n == 0 || to+1 >= len(ws) || !determiners[ws[to].low] || !lengths[singleStem(ws[to+1].low)] {
+			continue
+		}
+		return append(slices.Clone(ws[:i]), ws[to+2:]...), strconv.Itoa(n), singleStem(ws[to+1].low)
+	}
+	return ws, "", ""
 }
 
 // schoolWords are in the names of schools.
@@ -313,7 +372,7 @@ func (k *clause) identity(c *claim, r relation, value []word, ty oxbow.DetailTyp
 	if r.attribute != "is" {
 		return false
 	}
-	if strings.Contains(k.subject, "default") {
+	if colours[lastOf(value)] && len(value) == 1 && k.name == "" && k.subject != "user" || strings.Contains(k.subject, "default") {
 		return true
 	}
 	return (ty != oxbow.WordValue || siblings[lastOf(value)] != "") && k.name == "" && k.subject != "user" || strings.Contains(k.subject, "favourit") || strings.Contains(k.subject, "favorit") || strings.Contains(k.subject, "prefer")
@@ -352,7 +411,11 @@ var thinObjects = stems("account", "subscription", "membership", "contract", "wh
 
 // ending reads what came to an end: sold the Yamaha, dropped out of school.
 func (k *clause) ending(c *claim) (oxbow.Detail, bool) {
-	if k.lemma == "die" || k.lemma == "pass_away" {
+	if k.lemma == "retire" && len(k.object) == 0 {
+		return oxbow.Detail{Subject: k.subject, Attribute: "job", Value: "retired", Type: oxbow.WordValue, Qualifiers: []string{"of occupation", qualOne}}, !k.denied
+	}
+	over := k.lemma == "be" && len(k.object) == 1 && (k.object[0].low == "gone" || k.object[0].low == "over") || k.lemma == "expire" && k.past && len(k.object)+len(k.tails) == 0 || k.lemma == "go" && k.passive
+	if k.lemma == "die" || k.lemma == "pass_away" || over {
 		return oxbow.Detail{Subject: k.subject, Attribute: "exists", Type: oxbow.WordValue, Value: "no", Qualifiers: []string{qualEnded}}, !k.denied
 	}
 	o := k.object
@@ -400,7 +463,7 @@ var having = set("need", "use", "have", "own", "wear", "take", "drive", "ride", 
 // undated leaves out what only says when, and a reason.
 func undated(c *claim, ts []tail) []tail {
 	return slices.DeleteFunc(slices.Clone(ts), func(t tail) bool {
-		if len(t.words) == 0 || t.prep == "to" || t.prep == "for" && len(t.words) > 0 && capitalised(t.words[0].raw) || t.words[0].low == "last" || t.words[0].low == "good" || months[t.words[0].low] > 0 {
+		if len(t.words) == 0 || t.prep == "from" || t.prep == "to" || t.prep == "for" && len(t.words) > 0 && capitalised(t.words[0].raw) || t.words[0].low == "last" || t.words[0].low == "good" || months[t.words[0].low] > 0 {
 			return true
 		}
 		_, dated := c.dayOf(t.words)
@@ -471,6 +534,8 @@ func (k *clause) change(c *claim) []oxbow.Detail {
 		if ty, _, _ := c.valueOf(to, "home"); ty == oxbow.PlaceValue {
 			r.attribute = "home"
 		}
+	case len(sts) == 0 && k.lemma == "move" && slices.ContainsFunc(k.actor, func(w word) bool { return kin[w.low] }):
+		r.attribute = "home"
 	case k.lemma == "promote":
 		r.attribute = "job"
 	}
@@ -497,7 +562,7 @@ func qualsOf(ts []tail, have int) []string {
 	var out []string
 	for _, t := range ts {
 		q := strings.Join(stemsIn(t.words), " ")
-		if q == "" || t.prep == "from" || t.prep == "for" && lengths[singleStem(lastOf(t.words))] || t.prep == "because" || t.prep == "after" || t.prep == "since" || have+len(out) >= oxbow.MaxQualifiers {
+		if q == "" || t.prep == "for" && lengths[singleStem(lastOf(t.words))] || t.prep == "because" || t.prep == "after" || t.prep == "since" || have+len(out) >= oxbow.MaxQualifiers {
 			continue
 		}
 		out = append(out, t.prep+" "+q)

@@ -18,8 +18,8 @@ type relation struct {
 // preposition. One at a time stands before a bar, many after it. A way that is
 // not listed is an attribute of its own, of which there may be many.
 var relations = makeRelations(map[string]string{
-	"home":        "live in,live at,live on,live near,reside in,reside at,settle in,base in,dwell in,be home in,relocate to,stay in",
-	"place":       "be in,be on,be at,be by,be near,be under,be behind,be between,be next,locate in,locate on,locate at,sit in,sit on,sit at,sit by,lie in,lie on,stand in,stand by,stand at,stand on,situate in,situate on,park in,park on,park at,store in,keep in,keep on,keep at,keep under,hang in,hang on,relocate to",
+	"home":        "live with,live in,live at,live on,live near,reside in,reside at,settle in,base in,dwell in,be home in,relocate to,stay in",
+	"place":       "meet in,take_place in,happen in,gather in,be in,be on,be at,be by,be near,be under,be behind,be between,be next,locate in,locate on,locate at,sit in,sit on,sit at,sit by,lie in,lie on,stand in,stand by,stand at,stand on,situate in,situate on,park in,park on,park at,store in,keep in,keep on,keep at,keep under,hang in,hang on,relocate to",
 	"when":        "be when,start when,begin when,happen when,take_place when,hold when,schedule for,schedule when,set for,plan for,occur when,run when,meet when,fall on,due when,arrive when,leave when,depart when,land when,book for,fly when",
 	"opens":       "open when,open",
 	"closes":      "close when,shut when,end when,finish when,expire when,lock when,run until,last until,valid until,be until,run_out when",
@@ -83,12 +83,12 @@ have use like love hate drink eat wear read watch listen smoke sleep wake sing d
 grow raise breed feed walk run swim climb cycle hike ski train visit see call text email contact track log monitor test check store encrypt compress compile render target squash merge rebase tag release push pull sign seat
 recommend avoid skip order subscribe attend follow vote volunteer donate teach tutor supervise bring carry clean wash vacuum repair mow water stream type edit code host process produce import export print scan ship sync cache index
 switch move change convert migrate replace swap raise lower increase reduce cut extend shorten postpone delay push reschedule rebook shift bump upgrade downgrade update double halve drop quit stop cancel abandon lose ditch retire remove terminate
-return revert end resign divorce die pass break fail work celebrate age stack heal recover renew dislike enjoy throw scrap donate stream dye paint rise put steal shave retire deliver visit offer grow marry fire lay evict borrow lend repay rely love resume pause welcome permit pack forbid ban prohibit tolerate revoke withdraw suspend confiscate demolish dismiss appoint elect accept show discover rely employ discharge wire paint tile coach moderate`)
+return revert end resign divorce die pass break fail work celebrate age stack heal recover renew dislike enjoy throw scrap donate stream dye paint rise put steal shave retire deliver visit offer grow marry fire lay evict borrow lend repay rely love resume pause welcome permit pack forbid ban prohibit tolerate revoke withdraw suspend confiscate demolish dismiss appoint elect accept show discover rely employ discharge fill hire appoint look find wire paint tile coach moderate`)
 
 // irregular forms, "form lemma".
 const irregularForms = `am be,is be,are be,was be,were be,been be,being be,has have,had have,having have,goes go,went go,gone go,lay lie,stood stand,sat sit,kept keep,hung hang,began begin,begun begin,held hold,ran run,met meet,fell fall,left leave,flew fly,
 flies fly,shut shut,became become,got get,gotten get,came come,cost cost,sold sell,took take,taken take,gave give,given give,wrote write,written write,made make,taught teach,led lead,sent send,spoke speak,spoken speak,drove drive,driven drive,rode ride,ridden ride,
-built build,bought buy,drank drink,ate eat,eaten eat,wore wear,worn wear,slept sleep,woke wake,sang sing,sung sing,knew know,known know,paid pay,spent spend,grew grow,fed feed,swam swim,saw see,seen see,brought bring,set set,flown fly,flew fly,lent lend,borrowed borrow,stolen steal,worn wear,beaten beat,cut cut,read read,
+built build,bought buy,drank drink,ate eat,eaten eat,wore wear,worn wear,slept sleep,woke wake,sang sing,sung sing,knew know,known know,paid pay,spent spend,grew grow,fed feed,swam swim,saw see,seen see,brought bring,set set,flown fly,found find,flew fly,lent lend,borrowed borrow,stolen steal,worn wear,beaten beat,cut cut,read read,
 quit quit,lost lose,died die,dying die,lying lie,put put,begins begin,studies study,studied study,married marry,marries marry,carries carry,carried carry,relies rely,do do,does do,did do,done do,dropped drop,stopped stop,swapped swap,planned plan,shipped ship,transferred transfer,
 preferred prefer,cancelled cancel,canceled cancel,cancelling cancel,travelled travel,travelling travel,begun begin,rose rise,risen rise,left leave,threw throw,thrown throw,put put,stole steal,stolen steal,gave give,enrolled enrol,renamed rename,running run,sitting sit,cutting cut,setting set,getting get,beginning begin,swimming swim,dropping drop,stopping stop,quitting quit,swapping swap,shutting shut,tagged tag,logged log,capped cap,bumped bump,broke break,broken break`
 
@@ -140,6 +140,7 @@ var siblings = makeSiblings(map[string]string{
 	"relief":      "single married engaged divorced widowed separated",
 	"keyboard":    "mechanical membrane qwerty qwertz azerty dvorak colemak",
 	"meal":        "breakfast lunch dinner supper brunch",
+	"spelling":    "british american",
 	"size":        "xs small medium large xl xxl",
 	"presence":    "online in-person remote remotely onsite on-site hybrid",
 	"temper":      "hot cold warm cool",

@@ -116,7 +116,7 @@ func (p pair) allowed(r oxbow.Relation, owner int) oxbow.Relation {
 	switch r {
 	case oxbow.Contradicts, oxbow.Replaces:
 		switch {
-		case owner < 0, p.n.planned, p.n.conditional, p.n.past:
+		case owner < 0, p.n.planned, p.n.conditional, p.n.past, p.n.passing():
 			return oxbow.Unrelated
 		case p.o.planned && !p.o.instruct && len(p.o.dates) == 0, p.o.conditional, p.o.past:
 			return oxbow.Unrelated

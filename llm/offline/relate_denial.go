@@ -284,7 +284,7 @@ var opposites = makeOpposites(
 	"open opened|closed shut", "enabled on activated|disabled off deactivated", "public|private", "accepted approved|rejected declined", "locked|unlocked",
 	"passes passing pass succeeds passed|fails failing fail failed", "active|inactive cancelled canceled", "empty|full crowded", "day|night", "indoors inside indoor|outdoors outside outdoor",
 	"adding add putting pouring|removing remove taking", "working works|broken", "single unmarried|married", "vegetarian|carnivore", "alive|dead", "present|absent", "online|offline",
-	"optional|mandatory required compulsory", "everyone everybody all|nobody none", "quickly fast|slowly slow", "loud loudly noisy|quiet quietly silent", "light|dark", "short|long", "small tiny little|big large huge",
+	"vacant|filled occupied", "private confidential secret|public", "same|different", "optional|mandatory required compulsory", "everyone everybody all|nobody none", "quickly fast|slowly slow", "loud loudly noisy|quiet quietly silent", "light|dark", "short|long", "small tiny little|big large huge",
 	"near close|far", "young|old", "dry|wet", "hot|cold", "clean|dirty", "asleep sleeping|awake", "happy|sad", "sitting sits|standing stands", "hitting|missing", "listening|ignoring", "following|shunning avoiding",
 	"jumping|resting sleeping lying", "catching|dropping throwing", "pushing|pulling", "lifting raising|lowering dropping", "entering|leaving exiting", "winning won|losing lost", "employed|unemployed", "left|right", "black|white", "before|after",
 	"always|never", "first|last", "maximum|minimum", "allowed permitted|forbidden prohibited", "up|down", "into|out", "naked|dressed clothed", "dressing|undressing", "visible|hidden", "manual manually|automatic automatically",

@@ -95,8 +95,10 @@ func (p pair) compare(n, o oxbow.Detail) oxbow.Relation {
 		return ""
 	case n.Attribute == "changed":
 		return p.changedTo(n, o)
-	case has(n, qualOnce) || has(o, qualOnce):
+	case (has(n, qualOnce) || has(o, qualOnce)) && o.Attribute != "look for":
 		return ""
+	case o.Attribute == "look for" && n.Subject == o.Subject && n.Value == o.Value && !has(n, qualDenied) && (n.Attribute == "find" || n.Attribute == "have" || n.Attribute == "hire"):
+		return oxbow.Replaces
 	case breaksDiet(n, o):
 		return oxbow.Replaces
 	}
@@ -152,12 +154,13 @@ func breaksDiet(n, o oxbow.Detail) bool {
 
 // otherDetail decides on two values of one attribute of one subject.
 func (p pair) otherDetail(n, o oxbow.Detail) oxbow.Relation {
-	now := p.n.has(nowPhrases...)
+	now := p.n.has(nowPhrases...) || n.Attribute == "home" && p.n.has("moved", "relocated")
 	one := has(n, qualOne) && has(o, qualOne)
-	if unit(n) != unit(o) || n.Type != o.Type && !(one && nameLike(n) && nameLike(o)) {
+	named := one && nameLike(n) && nameLike(o)
+	if !named && (unit(n) != unit(o) || n.Type != o.Type) {
 		return ""
 	}
-	if has(n, qualAside) && !now {
+	if has(n, qualAside) && !now && !strings.HasPrefix(n.Attribute, "how often") {
 		return ""
 	}
 	switch {
@@ -276,13 +279,15 @@ func (p pair) ended(n, o oxbow.Detail) oxbow.Relation {
 			have = strings.Fields(o.Subject)
 		}
 	}
-	if !subset(parts(n), parts(o)) {
-		return ""
-	}
 	have = append(have, strings.Fields(unit(o))...)
 	for _, q := range parts(o) {
 		if prep, rest, _ := strings.Cut(q, " "); !aboutness[prep] {
 			have = append(have, strings.Fields(rest)...)
+		}
+	}
+	for _, q := range parts(n) {
+		if _, rest, _ := strings.Cut(q, " "); !subset(strings.Fields(rest), have) {
+			return "" // only where, or when, the older one does not say
 		}
 	}
 	if len(have) == 0 || !subset(gone, have) {
