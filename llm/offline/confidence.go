@@ -20,10 +20,10 @@ var doubts = []struct {
 	level   float64
 	phrases []string
 }{
-	{speculation, []string{"no idea", "wondering", "what if", "who knows", "hypothetically", "just speculating", "i doubt", "complete guess", "wild guess", "pure speculation", "anyone 's guess", "wonder if", "wonder whether", "purely a hunch"}},
-	{weak, []string{"maybe", "perhaps", "possibly", "might", "not sure", "unsure", "could be", "considering", "toying with", "not certain", "not convinced", "rumour", "rumor", "supposedly", "allegedly", "can not remember", "do not remember", "may be", "tempted"}},
+	{speculation, []string{"imagine", "let us say", "say we", "for the sake of argument", "no idea", "wondering", "what if", "who knows", "hypothetically", "just speculating", "i doubt", "complete guess", "wild guess", "pure speculation", "anyone 's guess", "wonder if", "wonder whether", "purely a hunch"}},
+	{weak, []string{"maybe", "perhaps", "possibly", "a chance that", "a chance of", "a possibility", "might", "not sure", "unsure", "could be", "considering", "toying with", "not certain", "not convinced", "rumour", "rumor", "supposedly", "allegedly", "can not remember", "do not remember", "may be", "tempted"}},
 	{reasonable, []string{"i think", "i believe", "i guess", "i suppose", "according to", "in my opinion", "my impression", "probably", "likely", "seems", "seem", "appears", "apparently", "presumably", "i assume", "i reckon", "thinking of", "thinking about", "planning to", "looking at", "looking into", "i suspect", "i heard", "investigating", "evaluating", "i expect", "i do not think", "hopefully", "ought to", "tentatively"}},
-	{implied, []string{"usually", "generally", "mostly", "tend to", "tends to", "pretty sure", "fairly sure", "almost certain", "as far as i know", "afaik", "typically", "often", "more or less", "should be fine", "looks like", "roughly", "normally", "sometimes", "most of the time", "hardly ever", "rarely", "must have", "if i remember", "iirc", "fairly confident", "as a rule"}},
+	{implied, []string{"is supposed to", "are supposed to", "usually", "generally", "mostly", "tend to", "tends to", "pretty sure", "fairly sure", "almost certain", "as far as i know", "afaik", "typically", "often", "more or less", "should be fine", "looks like", "roughly", "normally", "sometimes", "most of the time", "hardly ever", "rarely", "must have", "if i remember", "iirc", "fairly confident", "as a rule"}},
 }
 
 // certain phrases hold words of doubt and express none.
@@ -97,7 +97,7 @@ func doubt(s string) float64 {
 		}
 	}
 	switch {
-	case c.has("if i had", "if i were", "if we had", "if we were", "if it were") && c.has("would"):
+	case c.has("if i had", "if i were", "if we had", "if we were", "if it were", "if i won", "if we won", "if i could", "if only") && c.has("would"):
 		return speculation
 	case c.starts("if", "unless", "provided", "assuming"):
 		return weak

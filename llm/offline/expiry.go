@@ -2,6 +2,7 @@ package offline
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 var (
 	// limits are the words of a limit, with the preposition wherever it stands.
 	limits = []string{"deadline", "due", "by", "until", "till", "through", "before", "no later than", "expires", "expire", "ends", "end of", "closes", "close on", "freeze", "valid",
-		"for the next", "eod", "eow", "eom", "submission", "overdue", "within"}
+		"for the next", "up to", "eod", "eow", "eom", "submission", "overdue", "within"}
 
 	// occasions take place on a day and are over after it.
 	occasions = []string{"meeting", "demo", "exam", "interview", "appointment", "presentation", "presenting", "conference", "meetup", "flight", "flying", "travelling", "traveling",
@@ -23,7 +24,9 @@ var (
 		"kickoff", "review", "retro", "audit", "migration", "maintenance", "standup", "dentist", "doctor", "wedding", "party", "concert", "match", "session", "training", "onboarding", "handover",
 		"holiday", "vacation", "on leave", "out of office", "ooo", "day off", "days off", "week off", "off work", "away", "on call", "on-call", "at home", "working from", "scheduled", "booked", "go live", "goes live",
 		"starts", "opens", "election", "hackathon", "rehearsal", "festival", "tournament", "lecture", "seminar", "exhibition", "campaign", "pilot", "beta", "guests", "leaves", "runs out", "moving", "surgery", "operation", "delivery", "arrival", "departure",
-		"show", "play", "premiere", "gig", "course", "class", "camp", "marathon", "race", "final", "ceremony", "funeral", "barbecue", "picnic", "dinner", "lunch", "brunch", "sale", "auction", "hearing", "trial", "checkup", "inspection", "vote", "voting", "webinar", "sprint", "rollout", "downtime", "window", "covering", "staying"}
+		"show", "play", "premiere", "gig", "course", "class", "camp", "marathon", "race", "final", "ceremony", "funeral", "barbecue", "picnic", "dinner", "lunch", "brunch", "sale", "auction", "hearing", "trial", "checkup", "inspection", "vote", "voting", "webinar", "sprint", "rollout", "downtime", "window", "covering", "staying",
+		"comes", "coming", "takes place", "take place", "stops by", "drops by", "moves in", "moves out", "returns", "graduates", "retires", "gets married", "marries", "departs", "lands", "picks up", "delivers", "performs", "sings", "speaks", "graduation", "viewing",
+		"tasting", "reunion", "parade", "fireworks", "drill", "quiz", "recital", "screening", "check-in", "checkout", "moved to", "rescheduled to", "pushed to", "postponed to", "brought forward to", "pushed back to"}
 
 	// begins are the words after which a day is a start and no end.
 	begins = set("since", "from", "starting", "effective", "after", "as")
@@ -53,6 +56,10 @@ func expiry(s llm.Statement, zone *time.Location) llm.Expiry {
 			Date:   time.Date(y, m, day, 23, 59, 59, 0, zone),
 			Phrase: c.written(d.from, d.to),
 		}
+	}
+	if d, ok := c.lasting(); ok {
+		y, m, day := d.day.Date()
+		return llm.Expiry{Date: time.Date(y, m, day, 23, 59, 59, 0, zone), Phrase: c.written(d.from, d.to)}
 	}
 	if m := events.FindStringIndex(c.norm); m != nil && !c.past && !c.dayPassed() {
 		return llm.Expiry{Event: true, Phrase: c.phrase(m[0], m[1])}
@@ -102,6 +109,9 @@ func (c *claim) ending() (found, bool) {
 	for _, d := range c.dates {
 		before := c.lowAt(d.from - 1)
 		first := c.lowAt(d.from)
+		if c.general() && (first == "within" || first == "in" && before != "") {
+			continue // a rule of how long such things take
+		}
 		if d.passed || d.day.Before(today) || begins[before] && before != "as" || c.lowAt(d.from-2) == "as" && before == "of" {
 			continue
 		}
@@ -124,6 +134,9 @@ func (c *claim) takesPlace() bool {
 	if c.has("favourite", "favorite", "called", "named", "best", "lucky", "born") {
 		return false
 	}
+	if off.MatchString(c.norm) && c.hasMonthDay() || c.presently() {
+		return true
+	}
 	for i, d := range c.dates {
 		at := d.from - 1
 		switch w := c.lowAt(at); {
@@ -131,11 +144,41 @@ func (c *claim) takesPlace() bool {
 			return true
 		case w == "is" || w == "are" || w == "for":
 			first := c.lowAt(d.from)
-			if first == "next" || first == "this" || months[first] > 0 || c.lowAt(at-1) == "planned" || c.lowAt(at-1) == "set" {
+			if first == "next" || first == "this" || months[first] > 0 || setFor[c.lowAt(at-1)] {
 				return true
 			}
 		case i > 0 && (w == "to" || w == "until") && c.lowAt(c.dates[i-1].from-1) == "from":
 			return true
+		}
+	}
+	return false
+}
+
+// presently tells whether something is said, in the present tense, of one given
+// day: the move happens on December 1, the museum is free next Tuesday.
+func (c *claim) presently() bool {
+	verb := slices.ContainsFunc(c.words, func(w word) bool {
+		return w.low == "is" || w.low == "are" || w.low == "am" || strings.HasSuffix(w.low, "s") && verbs[w.low] != "" && verbs[w.low] != w.low
+	})
+	if !verb {
+		return false
+	}
+	for _, d := range c.dates {
+		first, before := c.lowAt(d.from), c.lowAt(d.from-1)
+		if first == "next" && d.to-d.from == 2 && weekdays[c.lowAt(d.from+1)] > 0 || (before == "on" || first == "on") && c.hasMonthDay() {
+			return true
+		}
+	}
+	return false
+}
+
+// hasMonthDay tells whether a day is named by its number in a month.
+func (c *claim) hasMonthDay() bool {
+	for _, d := range c.dates {
+		for i := d.from; i < d.to; i++ {
+			if months[c.lowAt(i)] > 0 && d.to-d.from > 1 {
+				return true
+			}
 		}
 	}
 	return false
@@ -149,7 +192,10 @@ func (c *claim) lookingBack(d found) bool {
 	}
 	i := strings.Index(c.norm, " "+c.lowAt(d.from)+" ")
 	m := looksBack.FindStringIndex(c.norm)
-	return m != nil && i >= 0 && m[0] < i
+	if m == nil || i < 0 {
+		return false
+	}
+	return m[0] < i || !c.has("is", "are", "am", "will", "must", "need", "has to", "have to", "should", "starts", "ends", "until", "till", "by")
 }
 
 func (c *claim) dayPassed() bool {
