@@ -101,7 +101,7 @@ var markerPhrases = []string{"now", "no longer", "any more", "anymore", "from no
 func (c *claim) readMood() {
 	c.asked = strings.HasSuffix(c.norm, " ? ") || c.starts(askStarts...)
 	c.conditional = c.has(conditionPhrases...) || c.starts("should the", "should it", "should my", "should our", "were it", "were the", "had the") && !strings.HasSuffix(c.norm, " ? ")
-	c.planned = c.has(planPhrases...) && !(c.has("stopped going to", "quit going to", "gave up going to") || goingSomewhere.MatchString(c.norm) && !c.has(otherPlans...))
+	c.planned = c.has(planPhrases...) && !(c.has("within one day", "in one day", "for one day") || c.has("stopped going to", "quit going to", "gave up going to") || goingSomewhere.MatchString(c.norm) && !c.has(otherPlans...))
 	if c.planned && c.has("not have to", "not need to", "no longer have to", "no longer need to", "no longer has to", "no longer needs to") {
 		c.planned = c.has(otherNorms...) && !c.has("need to", "needs to", "not have to")
 	}

@@ -111,7 +111,7 @@ func edges(ctx context.Context, items []llm.Statement, cs []*claim, sets [][]str
 					continue
 				}
 			}
-			if otherWords(sets[a], sets[b]) || !together(items[a], items[b], cs[a], cs[b]) {
+			if otherWords(sets[a], sets[b]) || substituted(cs[a], cs[b], sets[a], sets[b]) || !together(items[a], items[b], cs[a], cs[b]) {
 				continue
 			}
 			out = append(out, edge{a, b, l})
@@ -133,6 +133,37 @@ func otherWords(a, b []string) bool {
 		})
 	}
 	return min(len(a), len(b)) <= fewWords && lacks(a, b) && lacks(b, a)
+}
+
+// substituted tells whether two lists say the same of two things: all is
+// shared but one word on either side, and neither is the verb.
+func substituted(ca, cb *claim, a, b []string) bool {
+	x, y := lacking(a, b), lacking(b, a)
+	if len(x) != 1 || len(y) != 1 || nearStem(x[0], y[0]) > 0 || isA(x[0], y[0]) || isA(y[0], x[0]) {
+		return false
+	}
+	return !lightWords[x[0]] && !lightWords[y[0]] && !ca.hasVerb(x[0]) && !cb.hasVerb(y[0])
+}
+
+// lacking gives what a list holds and the other one does not.
+func lacking(a, b []string) []string {
+	var out []string
+	for _, s := range a {
+		if !slices.Contains(b, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// hasVerb tells whether a stem is that of a clause's finite verb.
+func (c *claim) hasVerb(stem string) bool {
+	for _, ws := range splitClauses(c.words) {
+		if k, ok := readClause(ws, "user"); ok && (singleStem(k.lemma) == stem || k.passive && slices.ContainsFunc(ws, func(w word) bool { return verbs[w.low] == k.lemma && singleStem(w.low) == stem })) {
+			return true
+		}
+	}
+	return false
 }
 
 // looser tells whether two say so much beside the shared words that these are
@@ -199,6 +230,7 @@ func sortOf(k oxbow.Kind) oxbow.Kind {
 // rule.
 var likenessWords = map[string]string{
 	"tini": "short", "small": "short", "brief": "short", "concis": "short", "littl": "short", "simpl": "plain", "ordinari": "plain",
+	"afraid": "fear", "scare": "fear", "frighten": "fear", "phobia": "fear",
 	"method": "function", "func": "function", "variabl": "name", "identifi": "name",
 }
 

@@ -66,6 +66,9 @@ func denial(p pair) oxbow.Relation {
 	if nd == od || len(p.n.words) > maxDenied || len(p.o.words) > maxDenied || likes(p.n)*likes(p.o) > 0 {
 		return ""
 	}
+	if p.n.neg && p.o.neg && (p.n.has("without") || p.o.has("without")) {
+		return "" // no sugar, without sugar
+	}
 	n, o, ended := p.n, p.o, ne
 	if od {
 		n, o, ended = p.o, p.n, oe
