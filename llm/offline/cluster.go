@@ -142,7 +142,7 @@ func substituted(ca, cb *claim, a, b []string) bool {
 	if len(x) != 1 || len(y) != 1 || nearStem(x[0], y[0]) > 0 || isA(x[0], y[0]) || isA(y[0], x[0]) {
 		return false
 	}
-	return !lightWords[x[0]] && !lightWords[y[0]] && !ca.hasVerb(x[0]) && !cb.hasVerb(y[0])
+	return !lightWords[x[0]] && !lightWords[y[0]] && !ca.hasVerb(x[0]) && !cb.hasVerb(y[0]) && !ca.refuses(x[0]) && !cb.refuses(y[0])
 }
 
 // lacking gives what a list holds and the other one does not.
@@ -154,6 +154,17 @@ func lacking(a, b []string) []string {
 		}
 	}
 	return out
+}
+
+// refuses tells whether the word of a stem stands right behind a denial: never
+// abbreviated.
+func (c *claim) refuses(stem string) bool {
+	for i, w := range c.words {
+		if i > 0 && negatives[c.lowAt(i-1)] && singleStem(w.low) == stem {
+			return true
+		}
+	}
+	return false
 }
 
 // hasVerb tells whether a stem is that of a clause's finite verb.

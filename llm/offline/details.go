@@ -177,6 +177,9 @@ func readClause(ws []word, before string) (clause, bool) {
 		return k, false
 	}
 	k.subject, k.name = subjectName(t[:v])
+	if v == 0 && before == "" && finite(t[0].low) {
+		before = "user" // requires Node 20
+	}
 	k.actor = t[:v]
 	form := t[v].low
 	k.past = verbs[form] != "be" && verbs[form] != form && !strings.HasSuffix(form, "s") && !strings.HasSuffix(form, "ing")
@@ -256,6 +259,9 @@ func (k *clause) findVerb(t []word, continued bool) int {
 				return i
 			}
 		}
+	}
+	if !continued && finite(t[0].low) && strings.HasSuffix(t[0].low, "s") && (capitalised(t[1].raw) || hasDigit(t[1].low) || determiners[t[1].low]) {
+		return 0
 	}
 	if continued && verbs[t[0].low] != "" && (finite(t[0].low) || prepositions[t[1].low] || determiners[t[1].low]) {
 		return 0
@@ -385,6 +391,8 @@ func (k *clause) readVerb(t []word) []word {
 			k.lemma = l
 		case siblings[w] == "relief" && (len(t) == 1 || t[1].low != "to"):
 			return t
+		case k.lemma == "be" && len(t) == 1 && stemOpposites[singleStem(w)] != nil:
+			return t // is locked, is signed: a state
 		case (k.lemma == "be" || k.lemma == "get") && l != "" && l != "be" && (finite(w) || w == "set") && l != "have" && !strings.HasSuffix(w, "s"):
 			k.lemma, k.passive = l, true
 		case k.lemma == "have" && w == "to":
@@ -428,6 +436,9 @@ func (k *clause) readRest(t []word) {
 		default:
 			k.object = append(k.object, w)
 		}
+	}
+	if n := len(t); k.lemma == "be" && len(k.object) == 0 && len(k.tails) == 1 && len(k.tails[0].words) == 0 {
+		k.object, k.tails = t[n-1:], nil // the lights are on
 	}
 	k.tails = slices.DeleteFunc(k.tails, func(t tail) bool {
 		return k.subject == "agent" && len(t.words) == 1 && (t.words[0].low == "me" || t.words[0].low == "you") && (t.prep == "to" || t.prep == "for")

@@ -115,7 +115,14 @@ func (k *clause) plain(c *claim) []oxbow.Detail {
 	if !k.denied {
 		out = append(out, k.keptWhere(c, tails)...)
 	}
-	if len(out) == 1 && !k.denied && out[0].Type != oxbow.TimeValue && out[0].Type != oxbow.DateValue {
+	if len(out) == 1 && !k.denied && out[0].Type == oxbow.DateValue {
+		for _, d := range k.aside(c, out[0], tails) {
+			if d.Type == oxbow.TimeValue { // on Thursday at 19:00
+				d.Attribute, d.Qualifiers = "time of "+out[0].Attribute, append(d.Qualifiers, qualOne)
+				out = append(out, d)
+			}
+		}
+	} else if len(out) == 1 && !k.denied && out[0].Type != oxbow.TimeValue {
 		out = append(out, k.aside(c, out[0], tails)...)
 	}
 	return append(out, rate...)
@@ -214,6 +221,11 @@ func (k *clause) objectWays(c *claim, subject *string, value *[]word, tails *[]t
 		return []string{"is a"}
 	case k.lemma == "be" && (ty == oxbow.TimeValue || ty == oxbow.DateValue) && class != "":
 		return []string{"be when"}
+	case k.lemma == "be" && len(o) > 1 && o[len(o)-1].low == "'s":
+		*value = o[:len(o)-1]
+		return []string{"own by"}
+	case k.lemma == "be" && len(o) == 1 && ty == oxbow.NumberValue && class == "" && slices.ContainsFunc(k.actor, func(w word) bool { return kin[w.low] }):
+		return []string{"be aged"}
 	case k.lemma == "be" && len(o) == 1 && o[0].low == "free" && k.subject != "user" && k.name == "" && len(k.tails) == 0:
 		*value = []word{{raw: "0", low: "0"}, {raw: "euros", low: "euros"}}
 		return []string{"cost"}
@@ -301,12 +313,18 @@ func (k *clause) thereIs(c *claim) []oxbow.Detail {
 // detail types the value and collects the qualifiers.
 func (k *clause) detail(c *claim, subject string, r relation, value []word, tails []tail) []oxbow.Detail {
 	ty, v, class := c.valueOf(value, r.attribute)
+	if r.attribute == "owner" && ty == oxbow.NumberValue {
+		ty, v, class = c.nameOf(value, r.attribute)
+	}
 	if len(value) == 0 {
 		r = relation{attribute: k.lemma}
 	}
 	if of, rest, _ := strings.Cut(strings.TrimSpace(class), " "); personal1[of] && (rest == "" || rest == "diet" || rest == "contract") && !k.denied {
 		r, tails = relation{attribute: of, one: true}, nil
 		v = siblingIn(value, of)
+	}
+	if r.attribute == "every" && class == "length" {
+		class = "frequency"
 	}
 	if strings.TrimSpace(class) == "frequency" {
 		r = relation{attribute: k.lemma + " frequency", one: true}
@@ -403,11 +421,11 @@ func (k *clause) holder() (oxbow.Detail, bool) {
 // endVerbs end what stands behind them, each with what it ends: a thing one
 // has, or anything.
 var endVerbs = map[string]string{"sell": "has", "sell_off": "has", "cancel": "any", "close": "has", "quit": "any", "stop": "any", "give_up": "any", "give_away": "has", "drop": "any", "drop_out": "any", "leave": "any", "lose": "has", "abandon": "any",
-	"ditch": "any", "terminate": "any", "retire": "any", "remove": "any", "pay_off": "has", "pay_back": "has", "return": "has", "get_rid": "has", "scrap": "any", "shut_down": "any", "resign": "any", "donate": "has", "divorce": "any", "end": "any", "fire": "any", "discharge": "any", "dismiss": "any", "lay_off": "any", "revoke": "has", "withdraw": "has", "suspend": "has", "confiscate": "has", "demolish": "has", "steal": "has", "tear_down": "has", "close_down": "has", "throw_away": "has", "throw_out": "has"}
+	"ditch": "any", "terminate": "any", "retire": "any", "remove": "any", "move_out": "has", "pay_off": "has", "pay_back": "has", "return": "has", "get_rid": "has", "scrap": "any", "shut_down": "any", "resign": "any", "donate": "has", "divorce": "any", "end": "any", "fire": "any", "discharge": "any", "dismiss": "any", "lay_off": "any", "revoke": "has", "withdraw": "has", "suspend": "has", "confiscate": "has", "demolish": "has", "steal": "has", "tear_down": "has", "close_down": "has", "throw_away": "has", "throw_out": "has"}
 
 // thinObjects are words for what one has of a thing, which the older statement
 // need not name.
-var thinObjects = stems("account", "subscription", "membership", "contract", "whole", "collection", "all", "course", "lessons", "class", "classes", "job", "position", "habit", "diet", "service", "plan", "entire", "use", "using", "old", "school", "doing", "practice", "practising", "license", "policy", "rid", "team", "group")
+var thinObjects = stems("account", "subscription", "membership", "contract", "whole", "collection", "all", "course", "lessons", "class", "classes", "job", "position", "habit", "diet", "service", "plan", "entire", "use", "using", "old", "school", "doing", "practice", "practising", "license", "policy", "rid", "team", "group", "house", "flat", "apartment", "place", "home", "room")
 
 // ending reads what came to an end: sold the Yamaha, dropped out of school.
 func (k *clause) ending(c *claim) (oxbow.Detail, bool) {
@@ -553,7 +571,7 @@ func (k *clause) change(c *claim) []oxbow.Detail {
 var trading = set("swap", "replace", "trade", "trade_in", "exchange")
 
 func ended(subject string, gone []word) oxbow.Detail {
-	return oxbow.Detail{Subject: subject, Attribute: "ended", Value: strings.Join(sortedStems(gone), " "), Type: oxbow.WordValue, Qualifiers: []string{qualEnded}}
+	return oxbow.Detail{Subject: subject, Attribute: "ended", Value: strings.Join(sortedStems(gone), " "), Type: oxbow.WordValue, Qualifiers: []string{qualEnded, qualPlaced}}
 }
 
 // qualsOf gives the tails that narrow a change: in which part, for whom. Where

@@ -91,7 +91,7 @@ func relate(p pair) oxbow.Relation {
 		if r == "" {
 			continue
 		}
-		if (r == oxbow.Replaces || r == oxbow.Contradicts) && p.otherPart() {
+		if (r == oxbow.Replaces || r == oxbow.Contradicts) && (p.otherPart() || p.otherThing() && len(p.n.gone)+len(p.n.came) == 0) {
 			return oxbow.Unrelated
 		}
 		if r = p.allowed(r, sameOwner(p.n, p.o)); r != oxbow.Unrelated && r != oxbow.Unsure {

@@ -160,7 +160,7 @@ func (p pair) otherDetail(n, o oxbow.Detail) oxbow.Relation {
 	if !named && (unit(n) != unit(o) || n.Type != o.Type) {
 		return ""
 	}
-	if has(n, qualAside) && !now && !strings.HasPrefix(n.Attribute, "how often") {
+	if has(n, qualAside) && !now && !has(n, qualOne) {
 		return ""
 	}
 	switch {
@@ -175,7 +175,7 @@ func (p pair) otherDetail(n, o oxbow.Detail) oxbow.Relation {
 			return ""
 		}
 		return oxbow.Replaces
-	case one && unit(n) != "":
+	case one && unit(n) != "", one && held[n.Attribute]:
 		return oxbow.Replaces
 	case n.Attribute == "is" && now && coded(n.Subject):
 		return oxbow.Replaces
@@ -198,12 +198,15 @@ func undone(a, b string) bool {
 
 func lastWord(s string) string { return s[strings.LastIndex(s, " ")+1:] }
 
+// held are the attributes by which a thing is in one hand at a time.
+var held = set("owner", "assignee", "home", "employer", "boss", "insurer", "teacher")
+
 // coded tells whether a subject is a thing whose value is any word.
 func coded(subject string) bool {
 	return len(common(strings.Fields(subject), codeNouns)) > 0
 }
 
-var codeNouns = []string{"password", "passphras", "pin", "code", "usernam", "login", "nicknam", "titl", "address", "handl", "hashtag", "slogan", "motto", "password"}
+var codeNouns = []string{"password", "passphras", "pin", "code", "usernam", "login", "nicknam", "titl", "address", "handl", "hashtag", "slogan", "motto", "name"}
 
 func nameLike(d oxbow.Detail) bool {
 	return d.Type == oxbow.NameValue || d.Type == oxbow.PlaceValue || d.Type == oxbow.EmployerValue || d.Type == oxbow.ToolValue
@@ -265,6 +268,9 @@ func (p pair) ended(n, o oxbow.Detail) oxbow.Relation {
 	}
 	if lemma, prep, _ := strings.Cut(o.Attribute, " "); !(has(n, qualPlaced) && has(o, qualOne)) && (prep == "" || aboutness[prep]) && opinions[lemma] && !slices.Contains(gone, singleStem(lemma)) {
 		return ""
+	}
+	if has(n, qualPlaced) && n.Subject == "user" && o.Value == n.Value && (o.Attribute == "is a" || o.Attribute == "is") {
+		return oxbow.Replaces
 	}
 	if o.Attribute == "owner" && o.Value == n.Subject && subset(gone, strings.Fields(o.Subject)) {
 		return oxbow.Replaces
@@ -393,6 +399,23 @@ func (p pair) otherPart() bool {
 	}
 	a, b := timed(parts(ns[0])), timed(parts(os[0]))
 	return len(a) > 0 && len(common(a, b)) < min(len(a), max(1, len(b)))
+}
+
+// otherThing tells whether two statements say one thing each, of subjects that
+// one word of their names tells apart: the viper pool, the ferret pool.
+func (p pair) otherThing() bool {
+	if scenes(p.n, p.o) {
+		return false
+	}
+	ns, os := p.nd(), p.od()
+	if len(ns) != 1 || len(os) != 1 {
+		return false
+	}
+	a, b := strings.Fields(ns[0].Subject), strings.Fields(os[0].Subject)
+	if ns[0].Attribute != os[0].Attribute || len(a) < 2 || len(a) != len(b) || len(common(a, b)) != len(a)-1 {
+		return false
+	}
+	return !stemOpposites[lacking(a, b)[0]][lacking(b, a)[0]] // everyone, nobody
 }
 
 // timed leaves the parts that say when, where or for what.
