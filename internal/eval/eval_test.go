@@ -74,6 +74,27 @@ func TestTheOfflineJudgeReachesItsGoals(t *testing.T) {
 	})
 }
 
+func TestTheOfflineJudgeHoldsOnLaterSets(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	pairs, err := eval.RatePairs(ctx, examples(t, "pairs_fresh.jsonl"), offline.New())
+	if err != nil || pairs.N < 700 || pairs.Precision < .98 || pairs.Recall < .85 || pairs.Traps["subject"] > 0 || pairs.ConfirmPrecision < .9 {
+		t.Errorf("pairs: %+v %v", pairs, err)
+	}
+	expiry, err := eval.RateExpiry(ctx, examples(t, "expiry_fresh.jsonl"), offline.New())
+	if err != nil || expiry.N < 240 || expiry.RightShare < .95 || expiry.FalseShare > .02 || expiry.EventShare < .95 {
+		t.Errorf("expiry: %+v %v", expiry, err)
+	}
+	confidence, err := eval.RateConfidence(ctx, examples(t, "confidence_fresh.jsonl"), offline.New())
+	if err != nil || confidence.N < 60 || confidence.WithinOne < .95 || confidence.Exact < .9 {
+		t.Errorf("confidence: %+v %v", confidence, err)
+	}
+	clusters, err := eval.RateClusters(ctx, examples(t, "clusters_fresh.jsonl"), offline.New())
+	if err != nil || clusters.F1 < .9 || clusters.Precision < .97 {
+		t.Errorf("clusters: %+v %v", clusters, err)
+	}
+}
+
 func TestPairsCountsWhatWasRetired(t *testing.T) {
 	t.Parallel()
 	got, err := eval.RatePairs(context.Background(), strings.NewReader(`

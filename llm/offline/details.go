@@ -391,7 +391,7 @@ func (k *clause) readVerb(t []word) []word {
 			k.lemma = l
 		case siblings[w] == "relief" && (len(t) == 1 || t[1].low != "to"):
 			return t
-		case k.lemma == "be" && len(t) == 1 && stemOpposites[singleStem(w)] != nil:
+		case k.lemma == "be" && len(t) == 1 && stemOpposites[singleStem(w)] != nil && endVerbs[l] == "":
 			return t // is locked, is signed: a state
 		case (k.lemma == "be" || k.lemma == "get") && l != "" && l != "be" && (finite(w) || w == "set") && l != "have" && !strings.HasSuffix(w, "s"):
 			k.lemma, k.passive = l, true

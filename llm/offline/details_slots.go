@@ -429,7 +429,7 @@ var thinObjects = stems("account", "subscription", "membership", "contract", "wh
 
 // ending reads what came to an end: sold the Yamaha, dropped out of school.
 func (k *clause) ending(c *claim) (oxbow.Detail, bool) {
-	if k.lemma == "retire" && len(k.object) == 0 {
+	if k.lemma == "retire" && len(k.tails) == 0 && (len(k.object) == 0 || k.object[0].low == "last") {
 		return oxbow.Detail{Subject: k.subject, Attribute: "job", Value: "retired", Type: oxbow.WordValue, Qualifiers: []string{"of occupation", qualOne}}, !k.denied
 	}
 	over := k.lemma == "be" && len(k.object) == 1 && (k.object[0].low == "gone" || k.object[0].low == "over") || k.lemma == "expire" && k.past && len(k.object)+len(k.tails) == 0 || k.lemma == "go" && k.passive

@@ -145,7 +145,7 @@ var siblings = makeSiblings(map[string]string{
 	"presence":    "online in-person remote remotely onsite on-site hybrid",
 	"temper":      "hot cold warm cool",
 	"occupation": "nurse teacher doctor engineer developer designer lawyer baker barista waiter waitress chef cook plumber electrician carpenter pilot driver accountant journalist writer editor architect dentist pharmacist vet librarian manager consultant analyst scientist researcher professor student pupil farmer gardener painter photographer musician actor firefighter soldier mechanic tailor butcher translator therapist psychologist freelancer contractor intern programmer administrator secretary salesman cashier receptionist paramedic midwife surgeon physiotherapist clerk janitor retiree pensioner apprentice trainee freelancer director tester sysadmin " +
-		"copywriter illustrator bookkeeper banker broker realtor florist hairdresser barber bartender courier paralegal notary judge solicitor barrister salesperson salesman saleswoman beekeeper postman optician engineer headteacher principal lecturer tutor coach trainer dispatcher",
+		"copywriter illustrator bookkeeper banker broker realtor florist hairdresser barber bartender courier paralegal notary judge solicitor barrister salesperson salesman saleswoman beekeeper postman optician engineer lifeguard astronaut chemist physicist biologist cleaner porter concierge stylist goldsmith roofer welder surveyor geologist historian economist auditor actuary notetaker ranger diver headteacher principal lecturer tutor coach trainer dispatcher",
 	"vehicle": "hatchback estate suv convertible van truck sedan coupe pickup",
 	"housing": "house flat apartment studio bungalow cottage dorm houseboat",
 	"license": "mit apache gpl agpl bsd mpl proprietary",

@@ -160,12 +160,9 @@ func (c *claim) presently() bool {
 	verb := slices.ContainsFunc(c.words, func(w word) bool {
 		return w.low == "is" || w.low == "are" || w.low == "am" || strings.HasSuffix(w.low, "s") && verbs[w.low] != "" && verbs[w.low] != w.low
 	})
-	if !verb {
-		return false
-	}
 	for _, d := range c.dates {
 		first, before := c.lowAt(d.from), c.lowAt(d.from-1)
-		if first == "next" && d.to-d.from == 2 && weekdays[c.lowAt(d.from+1)] > 0 || (before == "on" || first == "on") && c.hasMonthDay() {
+		if first == "next" && d.to-d.from == 2 && weekdays[c.lowAt(d.from+1)] > 0 || verb && (before == "on" || first == "on") && c.hasMonthDay() {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
@@ -95,7 +96,7 @@ func (*Judge) Details(text string, saidAt time.Time) []oxbow.Detail {
 // of a question, a story of many words or another language. Whether a statement
 // is meant is not read here.
 func ReadDetails(text string, saidAt time.Time) []oxbow.Detail {
-	if len(text) > longText {
+	if len(text) > longText || strings.Count(text, " ") > maxClause {
 		return nil
 	}
 	return readDetails(parse(text, saidAt))

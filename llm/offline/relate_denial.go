@@ -2,6 +2,7 @@ package offline
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,6 +53,9 @@ func denies(c *claim) (denied, ended bool) {
 	return n > 0, ended
 }
 
+// goesOn denies an end, and so nothing: did not give up.
+var goesOn = regexp.MustCompile(` (?:not|never) (?:[a-z]+ )?(?:give|gave|given|stop|stopped|quit|sell|sold|leave|left|cancel|cancelled|drop|dropped|lose|lost|abandon|abandoned|close|closed) `)
+
 // maxDenied bounds the words of statements that are compared as wholes: in a
 // longer text a denial is of a part.
 const maxDenied = 40
@@ -64,6 +68,9 @@ func denial(p pair) oxbow.Relation {
 	nd, ne := denies(p.n)
 	od, oe := denies(p.o)
 	if nd == od || len(p.n.words) > maxDenied || len(p.o.words) > maxDenied || likes(p.n)*likes(p.o) > 0 {
+		return ""
+	}
+	if goesOn.MatchString(p.n.norm) || goesOn.MatchString(p.o.norm) {
 		return ""
 	}
 	if p.n.neg && p.o.neg && (p.n.has("without") || p.o.has("without")) {

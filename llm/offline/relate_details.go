@@ -102,7 +102,13 @@ func (p pair) compare(n, o oxbow.Detail) oxbow.Relation {
 	case breaksDiet(n, o):
 		return oxbow.Replaces
 	}
-	if n.Subject != o.Subject || !narrows(n, o) {
+	if n.Subject != o.Subject {
+		return ""
+	}
+	if p.elsewhere(n, o) {
+		return oxbow.Replaces
+	}
+	if !narrows(n, o) && !(has(o, qualDenied) && !has(n, qualDenied) && daily(n)) {
 		return ""
 	}
 	if o.Value == "" && has(o, qualDenied) && !has(n, qualDenied) && strings.HasPrefix(n.Attribute+" ", o.Attribute+" ") {
@@ -132,6 +138,24 @@ func (p pair) compare(n, o oxbow.Detail) oxbow.Relation {
 	return p.otherDetail(n, o)
 }
 
+// elsewhere tells whether the same is done now in another place: plans the week
+// in Notion, and in Obsidian now.
+func (p pair) elsewhere(n, o oxbow.Detail) bool {
+	a, b := parts(n), parts(o)
+	if n.Attribute != o.Attribute || n.Value != o.Value || n.Value == "" || len(a) != 1 || len(b) != 1 || !p.n.has(nowPhrases...) || has(n, qualDenied) || has(o, qualDenied) {
+		return false
+	}
+	x, in, _ := strings.Cut(a[0], " ")
+	y, was, _ := strings.Cut(b[0], " ")
+	return x == y && (x == "in" || x == "on" || x == "with" || x == "via") && in != was && !contains(in, was)
+}
+
+// daily tells whether the only part that a detail names is how often.
+func daily(d oxbow.Detail) bool {
+	q := parts(d)
+	return len(q) == 1 && strings.HasPrefix(q[0], "every ")
+}
+
 func unitless(n, o oxbow.Detail) bool {
 	return n.Type != oxbow.NumberValue && o.Type != oxbow.NumberValue
 }
@@ -156,7 +180,7 @@ func breaksDiet(n, o oxbow.Detail) bool {
 func (p pair) otherDetail(n, o oxbow.Detail) oxbow.Relation {
 	now := p.n.has(nowPhrases...) || n.Attribute == "home" && p.n.has("moved", "relocated")
 	one := has(n, qualOne) && has(o, qualOne)
-	named := one && nameLike(n) && nameLike(o)
+	named := one && (nameLike(n) && nameLike(o) || held[n.Attribute])
 	if !named && (unit(n) != unit(o) || n.Type != o.Type) {
 		return ""
 	}
@@ -199,7 +223,7 @@ func undone(a, b string) bool {
 func lastWord(s string) string { return s[strings.LastIndex(s, " ")+1:] }
 
 // held are the attributes by which a thing is in one hand at a time.
-var held = set("owner", "assignee", "home", "employer", "boss", "insurer", "teacher")
+var held = set("owner", "assignee", "boss", "insurer", "teacher")
 
 // coded tells whether a subject is a thing whose value is any word.
 func coded(subject string) bool {

@@ -398,7 +398,7 @@ var conditions = []struct{ a, b []string }{
 	{[]string{"under construction", "in development"}, []string{"was finished", "is finished", "was completed", "is complete"}},
 	{[]string{"open", "unresolved"}, []string{"was closed", "got closed", "was resolved", "is resolved"}},
 	{[]string{"in stock", "available"}, []string{"sold out", "out of stock"}},
-	{[]string{"pending", "in review", "under review"}, []string{"was approved", "was rejected", "got approved", "was merged", "is approved"}},
+	{[]string{"pending", "in review", "under review", "on its way"}, []string{"was shipped", "was delivered", "has arrived", "was approved", "was rejected", "got approved", "was merged", "is approved"}},
 }
 
 // exchanged tells whether one statement holds one of two states, and the other
