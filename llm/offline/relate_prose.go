@@ -23,7 +23,7 @@ const (
 
 	leastShared  = 0.54 // of the weight of what is denied
 	leastDenied  = 2.0  // that share, times the words it is made of, four at most
-	leastContext = 1.41 // the weight of the words shared around two values
+	leastContext = 1.4  // the weight of the words shared around two values
 	fewShared    = 2    // of such words
 )
 
