@@ -155,7 +155,7 @@ func splitClauses(ws []word) [][]word {
 // titles come before names, with a full stop that ends nothing.
 var titles = set("mr", "mrs", "ms", "dr", "prof", "st", "no")
 
-func punctuation(s string) bool { return !isWordRune([]rune(s)[0]) }
+func punctuation(s string) bool { return s == "" || !isWordRune([]rune(s)[0]) }
 
 var determiners = set("the", "a", "an", "my", "our", "your", "his", "her", "their", "its", "this", "that", "these", "those", "'s", "each", "every", "all", "no", "any", "some", "both")
 

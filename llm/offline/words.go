@@ -116,17 +116,17 @@ func spellOut(raw string, start, end int) []word {
 	case "let's":
 		return two("let", "us")
 	}
-	if s, ok := strings.CutSuffix(low, "n't"); ok {
+	if s, ok := strings.CutSuffix(low, "n't"); ok && s != "" {
 		return two(s, "not")
 	}
-	if s, ok := strings.CutSuffix(low, "'s"); ok {
+	if s, ok := strings.CutSuffix(low, "'s"); ok && s != "" {
 		if sIsIs[s] {
 			return two(s, "is")
 		}
 		return two(s, "'s")
 	}
 	for _, c := range contractions {
-		if s, ok := strings.CutSuffix(low, c.end); ok {
+		if s, ok := strings.CutSuffix(low, c.end); ok && s != "" {
 			return two(s, c.word)
 		}
 	}
