@@ -330,7 +330,8 @@ type RunWriter interface {
 	// PutRun stores a run, or replaces it. Counts are added to those stored.
 	PutRun(ctx context.Context, r oxbow.Run) error
 	// Claim writes a ledger key and tells whether it is new. A job whose key
-	// is already there has had its effect.
+	// is already there has had its effect. That it is new may be assumed: when
+	// it is not, the next read or the commit runs the transaction again.
 	Claim(ctx context.Context, key, run string, now time.Time) (bool, error)
 	// Unclaim takes ledger keys away that begin with a prefix, so that an
 	// operator can have work done anew.
