@@ -54,7 +54,7 @@ func (b sqliteBed) open(ctx context.Context, name string, copyOf *db) (*db, erro
 
 func sqliteDSN(path string) string {
 	return "file:" + path + "?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)" +
-		"&_pragma=synchronous(NORMAL)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_pragma=temp_store(2)"
+		"&_pragma=synchronous(NORMAL)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_pragma=temp_store(2)&_pragma=wal_autocheckpoint(4000)"
 }
 
 func copyFile(from, to string) error {
