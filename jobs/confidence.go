@@ -63,6 +63,13 @@ func (w *confidenceWorker) rate(ctx context.Context, job *river.Job[Confidence])
 		return err
 	}
 	return w.commit(ctx, job.JobRow, a.key("confidence"), a.Run, func(ctx context.Context, tx store.Tx) error {
+		c := rated(m, rating, unrated)
+		c.Guard = &oxbow.Guard{Status: m.Status, ContentVersion: m.ContentVersion}
+		done, err := tx.Apply(ctx, w.batch(a.About), sign([]oxbow.Change{c}, "judge", w.Judge.Name()))
+		if err != nil || len(done.Stale) == 0 {
+			return err
+		}
+		// It was changed meanwhile, which may or may not end what there is to rate.
 		m, ok, err := w.current(ctx, tx, a)
 		if err != nil || !ok {
 			return err

@@ -253,8 +253,15 @@ func statement(label string, m oxbow.Memory) llm.Statement {
 	return llm.Statement{Label: label, Text: m.Content.Text, Kind: m.Kind, Key: m.Key, Source: m.Source, SaidAt: m.SaidAt, Details: m.Content.Details}
 }
 
-// apply re-checks the memory, replaces its verdicts and settles.
+// apply re-checks the memory, replaces its verdicts and settles. Where nothing was
+// found and nothing is known there is nothing to settle, and the scope is left to
+// others: who finds something about the memory meanwhile settles it.
 func (w *contradictionWorker) apply(ctx context.Context, tx store.Tx, a aboutMemory, judged Judged) error {
+	if len(judged.Verdicts)+judged.Refused+judged.Unread == 0 {
+		if had, err := tx.Verdicts(ctx, a.Tenant, []string{a.Memory}); err != nil || len(had) == 0 {
+			return err
+		}
+	}
 	s, err := tx.LockScope(ctx, a.scope(), w.now())
 	if err != nil {
 		return err
