@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,6 +15,12 @@ const countPostings = `
 		LATERAL (SELECT count(*) AS df FROM (SELECT 1 FROM memory_terms t WHERE t.scope = $1 AND t.term = q.term LIMIT $2) p) n`
 
 const scopeTerms = `SELECT seq, memories, terms FROM scopes WHERE tenant = $1 AND name = $2`
+
+// scopePostings is both at once.
+const scopePostings = `
+	SELECT s.seq, s.memories, s.terms, q.term, n.df FROM scopes s, unnest($4::bigint[]) q (term),
+		LATERAL (SELECT count(*) AS df FROM (SELECT 1 FROM memory_terms t WHERE t.scope = s.seq AND t.term = q.term LIMIT $3) p) n
+	WHERE s.tenant = $1 AND s.name = $2`
 
 // scores sums BM25 over the postings; each weight is a term with its idf.
 // Rounding makes the order independent of the order in which a database adds. cut is the
@@ -36,19 +41,12 @@ const scores = `
 func (r reader) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, error) {
 	var seq int64
 	var n, total int
-	err := r.q.QueryRow(ctx, scopeTerms, q.Scope.Tenant, q.Scope.Name).Scan(&seq, &n, &total)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, translate(err, "search")
-	}
 	terms, _ := text.Analyse(q.Text)
 	counts, err := collect(ctx, r.q, "search", func(rows pgx.Rows) (store.Posting, error) {
 		var p store.Posting
-		err := rows.Scan(&p.Term, &p.DF)
+		err := rows.Scan(&seq, &n, &total, &p.Term, &p.DF)
 		return p, err
-	}, countPostings, seq, store.PostingLimit(q), store.Hashes(terms))
+	}, scopePostings, q.Scope.Tenant, q.Scope.Name, store.PostingLimit(q), store.Hashes(terms))
 	if err != nil {
 		return nil, err
 	}
