@@ -43,6 +43,9 @@ type Config struct {
 	Budget int64
 	// Embedder makes the vectors of questions; see recall.Config. Defaults to nil.
 	Embedder llm.Embedder
+	// VectorWeight and Days are those of recall.Config. Default to nothing.
+	VectorWeight float64
+	Days         func(text string, ref time.Time, zone *time.Location) []recall.Span
 	// Actor names who asks, in the audit log. Defaults to "operator".
 	Actor string
 }
@@ -71,7 +74,7 @@ func New(cfg Config) *Engine {
 // newRecaller gives recall what the engine has; a judge that can select picks for
 // the strategy index.
 func newRecaller(cfg Config) *recall.Recaller {
-	c := recall.Config{Store: cfg.Store, Embedder: cfg.Embedder}
+	c := recall.Config{Store: cfg.Store, Embedder: cfg.Embedder, VectorWeight: cfg.VectorWeight, Days: cfg.Days}
 	if s, ok := cfg.Judge.(llm.Selector); ok {
 		c.Selector = s
 	}

@@ -40,7 +40,7 @@ func TestRecall(t *testing.T) {
 			m := b.Remember(engine.Statement{Text: "We use PostgreSQL for the orders"})
 			b.Remember(engine.Statement{Text: "Ada plays the cello"})
 			for range 2 {
-				got := texts(b.recall(engine.Recall{Text: "which database keeps the orders?"}))
+				got := texts(b.recall(engine.Recall{Text: "which database do the orders use?"}))
 				equal(b, "results", len(got), 1)
 			}
 			equal(b, "uses", b.Get(m.ID).AccessCount, 1)

@@ -30,7 +30,7 @@ var strategies = map[string]strategy{
 	"waterfall": {limit: waterfallLimit, find: waterfall},
 	"composite": {limit: compositeLimit, floor: compositeFloor, find: composite},
 	"index":     {limit: indexPicks, find: index},
-	"hybrid":    {limit: 10, find: hybrid},
+	"hybrid":    {limit: hybridLimit, floor: hybridFloor, find: hybrid},
 }
 
 // Strategies gives the names of the strategies, sorted.

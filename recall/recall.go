@@ -72,6 +72,10 @@ type Config struct {
 	Store store.Reader
 	// Embedder makes the query's vector. Defaults to none: no dense arm.
 	Embedder llm.Embedder
+	// VectorWeight is what a cosine of 1 counts in hybrid, in mean weights of a
+	// word. Defaults to 0: vectors count where words find too little. Of use with
+	// a model; the offline embedder knows spelling and no meaning.
+	VectorWeight float64
 	// Selector picks for the strategy index. Defaults to none: index is refused.
 	Selector llm.Selector
 	// Days gives the spans of time that words such as "last March" name, read at

@@ -57,6 +57,7 @@ type MatchQuery struct {
 type Matched struct {
 	Hits  []Match
 	Bound float64   // the best score that any text could have: the sum of weight * idf * (k1 + 1)
+	Texts int       // that the scope has indexed, in any status
 	IDF   []float64 // of each term of the query; that of a term that stands nowhere is the highest
 }
 
@@ -139,6 +140,7 @@ func PlanMatch(q MatchQuery, counts []Posting, n, total int) MatchPlan {
 		df[c.Term] = c.DF
 	}
 	p := MatchPlan{Average: max(1, float64(total)/max(1, float64(n)))}
+	p.Matched.Texts = n
 	var known []TermBit
 	for i, t := range q.used() {
 		idf := IDF(n, df[t.Hash])
