@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -56,22 +57,18 @@ func (w *writer) passage() string {
 	return strings.Join(said, " ")
 }
 
-// question gives 6 to 12 words of a passage, in their order.
-func (w *writer) question() string {
-	for {
-		said := strings.Fields(w.passage())
-		n := 6 + w.rng.IntN(7)
-		if len(said) < n {
-			continue
-		}
-		at := w.rng.Perm(len(said))[:n]
-		slices.Sort(at)
-		out := make([]string, n)
-		for i, k := range at {
-			out[i] = said[k]
-		}
-		return strings.Join(out, " ")
+// question gives 6 to 12 words of something that is stored, in their order, so
+// that there is an answer to find.
+func (b *recallBed) question(rng *rand.Rand) string {
+	said := strings.Fields(b.said[rng.IntN(len(b.said))])
+	n := min(len(said), 6+rng.IntN(7))
+	at := rng.Perm(len(said))[:n]
+	slices.Sort(at)
+	out := make([]string, n)
+	for i, k := range at {
+		out[i] = said[k]
 	}
+	return strings.Join(out, " ")
 }
 
 // The measurement of recall.
@@ -87,6 +84,7 @@ const (
 type recallBed struct {
 	*db
 	n        int
+	said     []string // what is stored
 	recaller *recall.Recaller
 	bare     *sql.Stmt
 }
@@ -105,12 +103,11 @@ func recalling(ctx context.Context, l *lab) ([]result, error) {
 		defer func() { _ = b.bare.Close() }()
 		beds = append(beds, b)
 	}
-	w := newTalker(uint64(5))
+	rng := rand.New(rand.NewPCG(5, 5))
 	times := make([]timesOf, len(beds))
 	for round := range recallRounds {
-		q := w.question()
 		for i, b := range beds {
-			if err := b.both(ctx, q, round >= recallWarm, &times[i]); err != nil {
+			if err := b.both(ctx, b.question(rng), round >= recallWarm, &times[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -128,11 +125,11 @@ func recalling(ctx context.Context, l *lab) ([]result, error) {
 			ours:  fmt.Sprintf("%s from %s", millis(median(big.ours)), millis(median(small.ours))),
 			other: fmt.Sprintf("%s from %s", millis(median(big.bare)), millis(median(small.bare))), pass: growth <= 1.2},
 	}
-	held, err := vectorMemory(ctx, beds, w)
+	held, err := vectorMemory(ctx, beds, rng)
 	if err != nil {
 		return nil, err
 	}
-	beside, err := beds[1].whileWriting(ctx, w)
+	beside, err := beds[1].whileWriting(ctx, rng)
 	if err != nil {
 		return nil, err
 	}
@@ -145,14 +142,14 @@ const vectorBudget = 64 << 20
 
 // vectorMemory measures what a recaller keeps on the heap once it was asked by
 // every strategy that looks at vectors, of the scope that keeps the most.
-func vectorMemory(ctx context.Context, beds []*recallBed, w *writer) (result, error) {
+func vectorMemory(ctx context.Context, beds []*recallBed, rng *rand.Rand) (result, error) {
 	var most uint64
 	var each []string
 	for _, b := range beds {
 		before := heap()
 		r := recall.New(recall.Config{Store: b.st, Embedder: offline.NewEmbedder()})
 		for _, strategy := range []string{recall.Hybrid, "composite", "waterfall"} {
-			if _, err := r.Ask(ctx, recall.Query{Scope: home, Text: w.question(), Strategy: strategy, Now: present}); err != nil {
+			if _, err := r.Ask(ctx, recall.Query{Scope: home, Text: b.question(rng), Strategy: strategy, Now: present}); err != nil {
 				return result{}, err
 			}
 		}
@@ -258,7 +255,7 @@ func (l *lab) recallBed(ctx context.Context, n int) (*recallBed, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &recallBed{db: d, n: n, recaller: recall.New(recall.Config{Store: d.st, Embedder: offline.NewEmbedder()})}
+	b := &recallBed{db: d, n: n, said: slices.Sorted(maps.Values(texts)), recaller: recall.New(recall.Config{Store: d.st, Embedder: offline.NewEmbedder()})}
 	if b.bare, err = d.bareTable(ctx, texts); err != nil {
 		return nil, err
 	}
@@ -349,7 +346,7 @@ func (d *db) bareTable(ctx context.Context, texts map[string]string) (*sql.Stmt,
 
 // whileWriting asks on while two goroutines remember and a worker judges what
 // they wrote. Both sides suffer from the same writing.
-func (b *recallBed) whileWriting(ctx context.Context, w *writer) (result, error) {
+func (b *recallBed) whileWriting(ctx context.Context, rng *rand.Rand) (result, error) {
 	wk, err := worker.New(b.deps(), worker.Config{})
 	if err != nil {
 		return result{}, err
@@ -379,7 +376,7 @@ func (b *recallBed) whileWriting(ctx context.Context, w *writer) (result, error)
 	}
 	var times timesOf
 	for round := range recallRounds {
-		if err = b.both(ctx, w.question(), round >= recallWarm, &times); err != nil {
+		if err = b.both(ctx, b.question(rng), round >= recallWarm, &times); err != nil {
 			break
 		}
 	}
