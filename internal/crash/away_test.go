@@ -81,7 +81,7 @@ func TestJudgeAway(t *testing.T) {
 		})
 		must(t, w.Stop(t.Context()))
 		noAttemptSpent(t, st)
-		whole(t, st, len(turns))
+		wholeBy(t, st, len(turns), "contradiction")
 	})
 }
 
