@@ -187,7 +187,8 @@ func quantile(ts []time.Duration, p float64) time.Duration {
 func (b *recallBed) both(ctx context.Context, q string, keep bool, into *timesOf) error {
 	found := 0
 	ours, err := timed(func() error {
-		a, err := b.recaller.Ask(ctx, recall.Query{Scope: home, Text: q, Limit: recallLimit, Now: present})
+		// Words of no one passage have no answer; without the floor the work is the same.
+		a, err := b.recaller.Ask(ctx, recall.Query{Scope: home, Text: q, Limit: recallLimit, Now: present, Floor: new(float64)})
 		found = len(a.Results)
 		return err
 	})
