@@ -41,11 +41,15 @@ type Config struct {
 	// Budget is how many tokens a tenant may take in a day, for Status to
 	// measure by. Defaults to 0: no budget is shown.
 	Budget int64
-	// Embedder makes the vectors of questions; see recall.Config. Defaults to nil.
+	// Embedder makes the vectors of questions and, in the jobs that a write
+	// enqueues, of memories. Defaults to nil: memories are found by words alone.
 	Embedder llm.Embedder
 	// VectorWeight and Days are those of recall.Config. Default to nothing.
 	VectorWeight float64
 	Days         func(text string, ref time.Time, zone *time.Location) []recall.Span
+	// VectorBytes bounds the memory that recall takes for vectors; see
+	// recall.Config. Defaults to 64 MiB.
+	VectorBytes int64
 	// Actor names who asks, in the audit log. Defaults to "operator".
 	Actor string
 }
@@ -68,13 +72,13 @@ func New(cfg Config) *Engine {
 	}
 	return &Engine{st: cfg.Store, judge: cfg.Judge, actor: cfg.Actor, budget: cfg.Budget,
 		recaller: newRecaller(cfg),
-		deps:     jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Clock: cfg.Clock, ReadDate: cfg.ReadDate, ReadDetails: cfg.ReadDetails}}
+		deps:     jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Embedder: cfg.Embedder, Clock: cfg.Clock, ReadDate: cfg.ReadDate, ReadDetails: cfg.ReadDetails}}
 }
 
 // newRecaller gives recall what the engine has; a judge that can select picks for
 // the strategy index.
 func newRecaller(cfg Config) *recall.Recaller {
-	c := recall.Config{Store: cfg.Store, Embedder: cfg.Embedder, VectorWeight: cfg.VectorWeight, Days: cfg.Days}
+	c := recall.Config{Store: cfg.Store, Embedder: cfg.Embedder, VectorWeight: cfg.VectorWeight, Days: cfg.Days, VectorBytes: cfg.VectorBytes}
 	if s, ok := cfg.Judge.(llm.Selector); ok {
 		c.Selector = s
 	}

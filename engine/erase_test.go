@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +30,7 @@ func groupShort(items []llm.Statement) ([][]string, error) {
 func TestErase(t *testing.T) {
 	tell(t,
 		story{"takes a memory's words from everywhere and leaves a tombstone", erasesMemory},
+		story{"takes what was made of a memory's words: its vectors and its part of the graph", erasesDerived},
 		story{"takes a turn's words and what was made of them", erasesTurn},
 		story{"takes a turn that was never read, which then is not read", erasesWaitingTurn},
 		story{"takes a merge of it too and brings the other sources back", erasesMerge},
@@ -77,6 +80,37 @@ func erasesMemory(b *bench) {
 	equal(b, "the end of the story", story.Now[len(story.Now)-1], "Now it is erased and is not recalled.")
 	b.drain()
 	gone(b)
+}
+
+func erasesDerived(b *bench) {
+	e := &lab.Embedder{}
+	b.Embed(e)
+	m := b.Remember(lab.Statement{Text: "pet: " + canary})
+	keeper := b.Remember(lab.Statement{Text: "sister: Ada"})
+	b.drain()
+	part := func(id string, more ...store.GraphEntity) store.GraphPart {
+		g := store.GraphPart{Memory: id, ContentVersion: 1, Entities: append(more, store.GraphEntity{Name: "Ada"})}
+		for _, x := range more {
+			g.Relations = append(g.Relations, store.GraphRelation{From: "Ada", Type: "keeps a " + canary, To: x.Name})
+		}
+		return g
+	}
+	b.Must(b.DB.InTx(b.Ctx, func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.PutGraph(ctx, b.Bench.Scope, part(m.ID, store.GraphEntity{Name: "Kit", Type: canary, Description: "a " + canary, Aliases: []string{canary}})); err != nil {
+			return err
+		}
+		_, err := tx.PutGraph(ctx, b.Bench.Scope, part(keeper.ID))
+		return err
+	}))
+	_, err := b.Engine.EraseMemory(b.Ctx, b.tenant(), m.ID)
+	b.Must(err)
+	gone(b)
+	with, without, err := b.DB.CountVectors(b.Ctx, b.Bench.Scope, e.ID())
+	b.Must(err)
+	equal(b, "the vectors", fmt.Sprint(with, without), "1 0")
+	nodes, edges, err := b.DB.CountGraph(b.Ctx, b.Bench.Scope)
+	b.Must(err)
+	equal(b, "the graph", fmt.Sprint(nodes, edges), "1 0")
 }
 
 func erasesTurn(b *bench) {

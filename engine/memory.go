@@ -99,7 +99,7 @@ func (e *Engine) Edit(ctx context.Context, tenant, id string, c Change) (Written
 			return nil
 		}
 		after.Turn = "" // an edit is not rated against a turn that does not say it
-		return tx.Enqueue(ctx, jobs.FollowUps(about(run), []oxbow.Memory{after}))
+		return tx.Enqueue(ctx, e.deps.FollowUps(about(run), []oxbow.Memory{after}))
 	})
 }
 
@@ -233,7 +233,7 @@ func (e *Engine) Release(ctx context.Context, tenant, id string) (Written, error
 			return err
 		}
 		m.Status = oxbow.Active
-		return tx.Enqueue(ctx, jobs.FollowUps(about(run), []oxbow.Memory{m}))
+		return tx.Enqueue(ctx, e.deps.FollowUps(about(run), []oxbow.Memory{m}))
 	})
 }
 

@@ -79,7 +79,7 @@ func (e *Engine) Remember(ctx context.Context, s Statement) (Written, error) {
 			return err
 		}
 		written.Memory = replayed(m, done.Events, settings.Policy)
-		return tx.Enqueue(ctx, jobs.FollowUps(about(run), jobs.Created([]oxbow.Memory{m}, done)))
+		return tx.Enqueue(ctx, e.deps.FollowUps(about(run), jobs.Created([]oxbow.Memory{m}, done)))
 	})
 	if err != nil {
 		return e.again(ctx, s.Scope.Tenant, was, err)

@@ -49,23 +49,24 @@ func (e *Engine) Restore(ctx context.Context, tenant, id string, r Restoration) 
 		if err := e.apply(ctx, tx, run, changes...); err != nil {
 			return err
 		}
-		return tx.Enqueue(ctx, rejudged(run, m))
+		return tx.Enqueue(ctx, e.rejudged(run, m))
 	})
 }
 
 // rejudged gives the jobs of what was restored. What nobody judged before has all
 // of them. What time had put away is compared with what was said meanwhile. What
-// a judge had retired is not: it must not undo the operator's word at once.
-func rejudged(run oxbow.Run, m oxbow.Memory) []river.InsertManyParams {
+// a judge had retired is not: it must not undo the operator's word at once. Each
+// gets a vector, which it may never have had.
+func (e *Engine) rejudged(run oxbow.Run, m oxbow.Memory) []river.InsertManyParams {
 	was := m.Status
 	m.Status = oxbow.Active
 	switch was {
 	case oxbow.Quarantined:
-		return jobs.FollowUps(about(run), []oxbow.Memory{m})
+		return e.deps.FollowUps(about(run), []oxbow.Memory{m})
 	case oxbow.Archived, oxbow.Expired:
-		return jobs.Comparison(about(run), m)
+		return append(jobs.Comparison(about(run), m), e.deps.Embedding(about(run), []oxbow.Memory{m})...)
 	}
-	return nil
+	return e.deps.Embedding(about(run), []oxbow.Memory{m})
 }
 
 // overrule turns the verdicts that had retired m into the operator's.

@@ -17,7 +17,7 @@ import (
 
 // Order asks for a job by hand.
 type Order struct {
-	Name     string // decay, expire, prune, cluster, extract or contradiction
+	Name     string // decay, expire, prune, cluster, extract, contradiction or embed
 	Tenant   string
 	Scopes   []string  // empty means every scope of the tenant
 	Since    time.Time // extract, contradiction: what was said since then
@@ -57,6 +57,8 @@ func (e *Engine) runIn(ctx context.Context, o Order, s oxbow.Scope) (string, err
 		return e.extractAgain(ctx, o, s)
 	case "contradiction":
 		return e.judgeAgain(ctx, o, s)
+	case "embed":
+		return e.embedMissing(ctx, o, s)
 	}
 	args := e.passArgs(o, s)
 	job, err := jobs.NewPass(o.Name, args)
@@ -91,8 +93,20 @@ func (e *Engine) passArgs(o Order, s oxbow.Scope) jobs.PassArgs {
 		Run: jobs.PassRun(o.Name, s, now, "operator")}}
 }
 
+// embedMissing gives every memory of a scope that has no vector of the embedder
+// a vector.
+func (e *Engine) embedMissing(ctx context.Context, o Order, s oxbow.Scope) (string, error) {
+	if e.deps.Embedder == nil {
+		return "", oxbow.Errorf(oxbow.CodeUnsupported, "there is no embedder: set embedder in the configuration, as oxbow config show has it")
+	}
+	args := jobs.Embed{About: e.passArgs(o, s).About}
+	return args.Run, e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+		return tx.Enqueue(ctx, []river.InsertManyParams{insert(args)})
+	})
+}
+
 func (e *Engine) orderScopes(ctx context.Context, o Order) ([]oxbow.Scope, error) {
-	if !slices.Contains(append([]string{"extract", "contradiction"}, jobs.Passes...), o.Name) {
+	if !slices.Contains(append([]string{"extract", "contradiction", "embed"}, jobs.Passes...), o.Name) {
 		_, err := jobs.NewPass(o.Name, jobs.PassArgs{})
 		return nil, err
 	}
@@ -209,6 +223,8 @@ func (e *Engine) PlanJob(ctx context.Context, o Order) ([]Planned, error) {
 			p.Changes, err = e.deps.PlanExtract(ctx, s, o.Since)
 		case "contradiction":
 			p.Changes, err = e.planJudging(ctx, o, s)
+		case "embed":
+			err = oxbow.Errorf(oxbow.CodeInvalid, "embed changes no memory, so there is nothing to plan; oxbow status says how many have no vector")
 		default:
 			p.Changes, p.Braked, err = e.deps.PlanPass(ctx, o.Name, e.passArgs(o, s))
 		}

@@ -17,6 +17,8 @@ import (
 type Status struct {
 	Database  string                  `json:"database"`
 	Judge     string                  `json:"judge"`
+	Embedder  string                  `json:"embedder,omitempty"` // its id; empty when there is none
+	Bare      int                     `json:"without_vector"`     // memories that have no vector of it
 	Memories  map[oxbow.Status]int    `json:"memories"`
 	Turns     map[oxbow.TurnState]int `json:"turns"`
 	Queues    []store.QueueStat       `json:"queues"`
@@ -78,6 +80,11 @@ func (e *Engine) Status(ctx context.Context, s oxbow.Scope) (Status, error) {
 	var e2 error
 	out.Memories, e2 = e.st.CountMemories(ctx, s)
 	keep(e2)
+	if em := e.deps.Embedder; em != nil {
+		out.Embedder = em.ID()
+		_, out.Bare, e2 = e.st.CountVectors(ctx, s, em.ID())
+		keep(e2)
+	}
 	out.Turns, e2 = e.st.CountTurns(ctx, s)
 	keep(e2)
 	out.Queues, e2 = e.st.QueueStats(ctx)

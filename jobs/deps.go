@@ -22,7 +22,9 @@ const (
 type Deps struct {
 	Store store.Store
 	Judge llm.Judge
-	Log   *slog.Logger
+	// Embedder makes the vectors of memories. Defaults to nil: none are made.
+	Embedder llm.Embedder
+	Log      *slog.Logger
 	// Clock gives the processing time; jobs carry the instant that they are
 	// about in their arguments. Defaults to time.Now.
 	Clock func() time.Time
@@ -39,6 +41,9 @@ type Deps struct {
 	// that two batches touch is written twice, so batches are large; one of
 	// 5000 takes a few tenths of a second. Defaults to 5000.
 	PassBatch int
+	// EmbedFor is how long one job gives a scope's memories vectors before it
+	// hands on to another. Defaults to 30 s.
+	EmbedFor time.Duration
 	// Unguarded leaves out ledger, fence and transactional completion. It
 	// exists for the negative control of the crash test. Defaults to false.
 	Unguarded bool

@@ -32,6 +32,8 @@ func Do(ctx context.Context, d Deps, row *rivertype.JobRow) error {
 		return doAs(ctx, row, &synthesizeWorker{Deps: d})
 	case "apply_policy":
 		return doAs(ctx, row, &policyWorker{Deps: d})
+	case "embed":
+		return doAs(ctx, row, &embedWorker{Deps: d})
 	}
 	return fmt.Errorf("no job of kind %q", row.Kind)
 }

@@ -133,7 +133,7 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t 
 		if err != nil {
 			return err
 		}
-		return tx.Enqueue(ctx, slices.DeleteFunc(FollowUps(a, made), answered.has))
+		return tx.Enqueue(ctx, slices.DeleteFunc(w.FollowUps(a, made), answered.has))
 	})
 }
 

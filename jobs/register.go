@@ -28,6 +28,7 @@ func Register(ws *river.Workers, d Deps) {
 	river.AddWorker(ws, &clusterWorker{Deps: d})
 	river.AddWorker(ws, &synthesizeWorker{Deps: d})
 	river.AddWorker(ws, &policyWorker{Deps: d})
+	river.AddWorker(ws, &embedWorker{Deps: d})
 }
 
 // LongestTimeout is the longest that any job may run; what is stuck for longer
@@ -56,7 +57,7 @@ func NewPass(name string, args PassArgs) (river.JobArgs, error) {
 	case "cluster":
 		return Cluster{args}, nil
 	}
-	return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(append(slices.Clone(Passes), "extract", "contradiction")))
+	return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(append(slices.Clone(Passes), "extract", "contradiction", "embed")))
 }
 
 // PlanPass gives what a pass would change in a scope at now, without changing
@@ -71,7 +72,7 @@ func (d Deps) PlanPass(ctx context.Context, name string, args PassArgs) (changes
 	}
 	p, ok := passes[name]
 	if !ok {
-		return nil, false, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(append(slices.Clone(Passes), "extract", "contradiction")))
+		return nil, false, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(append(slices.Clone(Passes), "extract", "contradiction", "embed")))
 	}
 	cursor := ""
 	for {
@@ -164,6 +165,8 @@ func Decode(kind string, args []byte) (river.JobArgs, error) {
 		return decode[Synthesize](args)
 	case "apply_policy":
 		return decode[ApplyPolicy](args)
+	case "embed":
+		return decode[Embed](args)
 	}
 	return nil, oxbow.Errorf(oxbow.CodeUnsupported, "this program knows no job %q", kind)
 }

@@ -37,7 +37,7 @@ func TestTwice(t *testing.T) {
 		if d := lab.Differ(once, twice); d != "" {
 			t.Errorf("jobs that run twice end elsewhere:\n%s", d)
 		}
-		for _, kind := range []string{"extract", "confidence", "contradiction", "expiry", "decay", "expire", "prune", "cluster", "synthesize", "apply_policy"} {
+		for _, kind := range []string{"extract", "confidence", "contradiction", "expiry", "decay", "expire", "prune", "cluster", "synthesize", "apply_policy", "embed"} {
 			if kinds[kind] == 0 {
 				t.Errorf("no %s job took part", kind)
 			}
@@ -48,6 +48,7 @@ func TestTwice(t *testing.T) {
 func playAll(b *lab.Bench, twice bool) (state []string, kinds map[string]int) {
 	b.Twice = twice
 	b.Scope.Tenant += fmt.Sprint("-", twice)
+	b.Embed(&lab.Embedder{})
 	b.Judge.OnExpiry = func(s llm.Statement, _ *time.Location) (llm.Expiry, error) {
 		switch {
 		case strings.Contains(s.Text, "soon"):
@@ -78,6 +79,8 @@ func playAll(b *lab.Bench, twice bool) (state []string, kinds map[string]int) {
 		b.Pass(name, lab.Start)
 	}
 	b.Pass("decay", lab.Start.Add(45*day))
+	embedAll(b)
+	wantMissing(b, b.Embedder, 0)
 	b.Clean()
 	return append(b.State(), bookkeeping(b)...), kindsOf(b)
 }

@@ -1,10 +1,9 @@
 package recall
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
+	"github.com/oxbow-memory/oxbow/internal/text"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -24,7 +23,7 @@ func (a *asking) dense(ctx context.Context, d dense) ([]candidate, error) {
 	if err != nil || v == nil || d.n < 1 {
 		return nil, err
 	}
-	hits, err := a.nearest(ctx, v, 2*d.n+20)
+	hits, err := a.nearest(ctx, d, v, 2*d.n+20)
 	if err != nil {
 		return nil, err
 	}
@@ -48,57 +47,35 @@ func (a *asking) dense(ctx context.Context, d dense) ([]candidate, error) {
 	return cut(inOrder(out), d.n), nil
 }
 
-// vectorPage is how many vectors are read at a time.
-const vectorPage = 2000
+// rescored is how many memories that were found by words are looked at again when
+// the scope's vectors are too many to be held.
+const rescored = 200
 
 // nearest gives the memories whose vectors are nearest to one: from the
-// database's own index where there is one, else by looking at every vector of
-// the scope.
-func (a *asking) nearest(ctx context.Context, v []float32, n int) ([]store.Hit, error) {
-	id := a.cfg.Embedder.ID()
-	q := store.NearestQuery{Scope: a.q.Scope, Embedder: id, Vector: v, Statuses: a.stored(), Limit: n}
+// database's own index where there is one, else by going through all vectors of
+// the scope in memory, and where those are too many, of what shares words with
+// the text.
+func (a *asking) nearest(ctx context.Context, d dense, v []float32, n int) ([]store.Hit, error) {
+	q := store.NearestQuery{Scope: a.q.Scope, Embedder: a.cfg.Embedder.ID(), Vector: v, Statuses: a.stored(), Limit: n}
 	if a.past == nil && len(a.q.Include) == 0 {
 		q.Now = a.at
 	}
-	if hits, ok, err := a.cfg.Store.NearestVectors(ctx, q); ok || err != nil {
+	hits, ok, err := a.matrix.Nearest(ctx, q)
+	if ok || err != nil {
 		return hits, err
 	}
-	scores := map[int64]float64{}
-	for place := (store.VectorPlace{}); ; {
-		page, err := a.cfg.Store.VectorsSince(ctx, a.q.Scope, id, place, vectorPage)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range page {
-			if place = p.VectorPlace; p.Values == nil {
-				delete(scores, p.Number)
-				continue
-			}
-			scores[p.Number] = dot(v, p.Values)
-		}
-		if len(page) < vectorPage {
-			break
-		}
+	terms, _ := text.Analyse(d.text)
+	found, err := a.cfg.Store.Match(ctx, store.MatchQuery{Scope: q.Scope, Terms: weighted(terms), Statuses: q.Statuses, LiveAt: q.Now,
+		K1: publishedK1, B: publishedB, Postings: maxPostings, Limit: rescored})
+	if err != nil {
+		return nil, err
 	}
-	numbers := make([]int64, 0, len(scores))
-	for number := range scores {
-		numbers = append(numbers, number)
+	ids := make([]string, len(found.Hits))
+	for i, h := range found.Hits {
+		ids[i] = h.ID
 	}
-	slices.SortFunc(numbers, func(x, y int64) int { return cmp.Or(cmp.Compare(scores[y], scores[x]), cmp.Compare(x, y)) })
-	standing, err := a.cfg.Store.Standing(ctx, store.StandingQuery{Scope: a.q.Scope, Numbers: cutTo(numbers, 4*n), Statuses: q.Statuses, Now: q.Now})
-	hits := make([]store.Hit, len(standing))
-	for i, s := range standing {
-		hits[i] = store.Hit{ID: s.ID, Score: scores[s.Number]}
-	}
+	hits, err = a.matrix.Rescore(ctx, q, ids)
 	return cutTo(hits, n), err
 }
 
 func cutTo[T any](s []T, n int) []T { return s[:min(len(s), n)] }
-
-func dot(a, b []float32) float64 {
-	sum := 0.0
-	for i := range min(len(a), len(b)) {
-		sum += float64(a[i]) * float64(b[i])
-	}
-	return sum
-}

@@ -76,6 +76,9 @@ type Config struct {
 	// word. Defaults to 0: vectors count where words find too little. Of use with
 	// a model; the offline embedder knows spelling and no meaning.
 	VectorWeight float64
+	// VectorBytes bounds the memory for vectors of all scopes together, see
+	// Matrix. Defaults to 64 MiB; below 0 none are held.
+	VectorBytes int64
 	// Selector picks for the strategy index. Defaults to none: index is refused.
 	Selector llm.Selector
 	// Days gives the spans of time that words such as "last March" name, read at
@@ -87,10 +90,15 @@ type Config struct {
 type Span struct{ From, To time.Time }
 
 // Recaller answers queries. It is safe for concurrent use.
-type Recaller struct{ cfg Config }
+type Recaller struct {
+	cfg    Config
+	matrix *Matrix
+}
 
 // New makes a Recaller; it does no I/O.
-func New(cfg Config) *Recaller { return &Recaller{cfg: cfg} }
+func New(cfg Config) *Recaller {
+	return &Recaller{cfg: cfg, matrix: NewMatrix(cfg.Store, cfg.VectorBytes)}
+}
 
 // Ask answers a query. An unknown scope and a question that nothing fits have no
 // results and no error. Errors: invalid for a value out of its range and for a

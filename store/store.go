@@ -60,6 +60,7 @@ type Reader interface {
 	AccessReader
 	HealthReader
 	VectorReader
+	GraphReader
 }
 
 // Writer is everything that can be changed.
@@ -72,6 +73,7 @@ type Writer interface {
 	LLMWriter
 	AccessWriter
 	VectorWriter
+	GraphWriter
 }
 
 // MemoryReader reads memories.

@@ -32,7 +32,7 @@ var keys = []key{
 	{name: "db", flag: "db", about: "the database: a file, or a postgres:// URL", check: checkDatabase},
 	{name: "tenant", flag: "tenant", preset: "default", about: "whose memories", check: checkTenant},
 	{name: "judge", flag: "judge", preset: "offline", about: "offline or openai", check: oneOf("offline", "openai")},
-	{name: "embedder", flag: "embedder", preset: "offline", about: "what makes the vectors of recall: offline or openai", check: oneOf("offline", "openai")},
+	{name: "embedder", flag: "embedder", preset: "offline", about: "what makes the vectors of recall: offline, openai or none", check: oneOf("offline", "openai", "none")},
 	{name: "openai.base_url", preset: "https://api.openai.com/v1", about: "the endpoint, without /chat/completions"},
 	{name: "openai.key", secret: true, about: "sent to the endpoint as a bearer token"},
 	{name: "openai.azure_version", about: "the api-version of Azure's interface by deployments, with a base URL that ends with the host; not for /openai/v1"},
@@ -51,6 +51,7 @@ var keys = []key{
 	{name: "openai.break_for", preset: "30s", about: "how long an endpoint is left alone that was away five times in a row", check: checkDuration},
 	{name: "openai.budget", preset: "2000000", about: "tokens that a tenant may take in a day of UTC; -1 is no limit", check: checkBudget},
 	{name: "openai.prices", about: "over the known ones: MODEL=IN/OUT or MODEL=IN/CACHED/OUT, in dollars for a million tokens, with commas", check: checkPrices},
+	{name: "recall.vector_mib", preset: "64", about: "MiB of memory for the vectors of all scopes together; larger scopes are rescored only", check: checkMiB},
 	{name: "worker.write", flag: "write", preset: "8", about: "how many jobs of the queue write run at once", check: checkCount},
 	{name: "worker.maintenance", flag: "maintenance", preset: "2", about: "the same of the queue maintenance", check: checkCount},
 	{name: "worker.synthesis", flag: "synthesis", preset: "1", about: "the same of the queue synthesis", check: checkCount},
@@ -233,6 +234,13 @@ func checkDuration(v string) error {
 func checkTokens(v string) error {
 	if n, err := strconv.ParseInt(v, 10, 32); err != nil || n < 0 {
 		return fmt.Errorf("is %q: use a whole number of tokens, or 0", v)
+	}
+	return nil
+}
+
+func checkMiB(v string) error {
+	if n, err := strconv.ParseInt(v, 10, 32); err != nil || n < 0 {
+		return fmt.Errorf("is %q: use a whole number of MiB, or 0 for none", v)
 	}
 	return nil
 }

@@ -74,7 +74,10 @@ func configCheckCommand(a *app) *cobra.Command {
 				OK       bool   `json:"ok"`
 				Judge    string `json:"judge"`
 				Embedder string `json:"embedder"`
-			}{true, judge.Name(), embeds.ID()}
+			}{true, judge.Name(), "none"}
+			if embeds != nil {
+				out.Embedder = embeds.ID()
+			}
 			return a.show(out, func(p *printer) {
 				p.line("the configuration is sound; the judge is %s, the embedder is %s", out.Judge, out.Embedder)
 			})

@@ -56,9 +56,12 @@ func countedJudge(c settings, st store.Store) (llm.Judge, error) {
 }
 
 // newEmbedder makes the embedder that the settings choose; m counts what it
-// takes. It does no I/O. The judge's key goes to the judge's endpoint only.
+// takes. None is nil. It does no I/O. The judge's key goes to the judge's endpoint only.
 func newEmbedder(c settings, m llm.Meter) (llm.Embedder, error) {
-	if c.text("embedder") == "offline" {
+	switch c.text("embedder") {
+	case "none":
+		return nil, nil
+	case "offline":
 		return offline.NewEmbedder(), nil
 	}
 	base, key, version := c.text("openai.embedding_base_url"), c.text("openai.embedding_key"), ""
@@ -77,6 +80,14 @@ func newEmbedder(c settings, m llm.Meter) (llm.Embedder, error) {
 		return nil, oxbow.WrapError(oxbow.CodeInvalid, err, "the embedder openai cannot be used; see openai.embedding_* in oxbow config show")
 	}
 	return e, nil
+}
+
+// vectorBytes is the room for vectors; none is below 0.
+func (s settings) vectorBytes() int64 {
+	if n := s.tokens("recall.vector_mib"); n > 0 {
+		return n << 20
+	}
+	return -1
 }
 
 // checkModels tells whether the settings make a judge and an embedder.
@@ -114,7 +125,7 @@ func (s settings) prices() meter.Prices {
 // budget is what the status measures a day's tokens against: 0 when no model
 // is asked or there is no limit.
 func (s settings) budget() int64 {
-	if s.text("judge") == "offline" && s.text("embedder") == "offline" {
+	if s.text("judge") == "offline" && s.text("embedder") != "openai" {
 		return 0
 	}
 	return max(0, s.tokens("openai.budget"))

@@ -63,7 +63,7 @@ func (a *app) heeding(heed bool, fn func(ctx context.Context, s *session, args [
 // what is used.
 func newEngine(conf settings, st store.Store, judge llm.Judge, embeds llm.Embedder) *engine.Engine {
 	return engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Embedder: embeds, Days: days, VectorWeight: vectorWeight(embeds),
-		Budget: conf.budget()})
+		VectorBytes: conf.vectorBytes(), Budget: conf.budget()})
 }
 
 func (a *app) checkedSettings(cmd *cobra.Command, heed bool) (settings, error) {

@@ -85,7 +85,7 @@ func globalFlags(a *app, root *cobra.Command) {
 	f.String("tenant", "", `whose memories (default "default")`)
 	f.String("config", "", "the configuration file (default: oxbow/config.toml in your configuration directory)")
 	f.String("judge", "", `what judges: offline or openai (default "offline")`)
-	f.String("embedder", "", `what makes the vectors of recall: offline or openai (default "offline")`)
+	f.String("embedder", "", `what makes the vectors of recall: offline, openai or none (default "offline")`)
 	f.StringVarP(&a.format, "output", "o", "table", "how data is printed: table or json")
 	f.SortFlags = false
 }

@@ -38,6 +38,13 @@ func (p *printer) status(st engine.Status) {
 	p.pair("database", st.Database)
 	p.pair("judge", st.Judge)
 	p.pair("memories", statuses(st.Memories))
+	if st.Bare > 0 {
+		hint := ""
+		if st.Pending == 0 {
+			hint = "; make them with: oxbow job run embed --all"
+		}
+		p.pair("vectors", fmt.Sprintf("%s no vector of %s yet%s", number(st.Bare, "memory has", "memories have"), st.Embedder, hint))
+	}
 	var turns []string
 	for _, k := range []oxbow.TurnState{oxbow.TurnExtracted, oxbow.TurnWaiting, oxbow.TurnFailed, oxbow.TurnErased} {
 		if n := st.Turns[k]; n > 0 {

@@ -48,7 +48,7 @@ func (s *session) work(ctx context.Context) error {
 	conf := s.workerConfig()
 	conf.Schedule = true
 	conf.Log = quietRiver(log, s.conf.level())
-	w, err := worker.New(jobs.Deps{Store: s.st, Judge: s.judge, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Log: log}, conf)
+	w, err := worker.New(jobs.Deps{Store: s.st, Judge: s.judge, Embedder: s.embeds, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Log: log}, conf)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
 	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/llm"
 	"github.com/oxbow-memory/oxbow/llm/offline"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -42,6 +43,10 @@ type Bench struct {
 	Clock  *Clock
 	Judge  *Judge
 	Engine *engine.Engine
+	// Embedder is what Embed has set; none at first.
+	Embedder llm.Embedder
+	// EmbedFor is jobs.Deps.EmbedFor.
+	EmbedFor time.Duration
 
 	// Do works one job, given its dependencies and its row; Drain needs it.
 	Do func(context.Context, jobs.Deps, *rivertype.JobRow) error
@@ -190,7 +195,7 @@ func (b *Bench) Links(id string) []oxbow.Link {
 // Deps gives what a job gets when the bench works it: the bench's store with
 // the fence open and completion without a running job.
 func (b *Bench) Deps() jobs.Deps {
-	return jobs.Deps{Store: direct{b.DB, b}, Judge: b.Judge, Clock: b.Clock.Now, ReadDate: b.ReadDate, ReadDetails: offline.ReadDetails, PassBatch: 500}
+	return jobs.Deps{Store: direct{b.DB, b}, Judge: b.Judge, Embedder: b.Embedder, Clock: b.Clock.Now, ReadDate: b.ReadDate, ReadDetails: offline.ReadDetails, PassBatch: 500, EmbedFor: b.EmbedFor}
 }
 
 // Enqueue puts jobs in the queue.

@@ -29,11 +29,13 @@ CREATE TABLE graph_nodes (
     mentions    bigint NOT NULL, -- memories that name it
     UNIQUE (scope, norm)
 );
+CREATE INDEX graph_nodes_unsaid ON graph_nodes (scope) WHERE mentions = 0;
 
 CREATE TABLE graph_mentions (
     node        bigint NOT NULL,
     memory      bigint NOT NULL, -- memories.seq
     name        text NOT NULL,
+    norm        text COLLATE "C" NOT NULL,
     type        text COLLATE "C" NOT NULL,
     description text NOT NULL,
     PRIMARY KEY (node, memory)
@@ -42,15 +44,16 @@ CREATE INDEX graph_mentions_memory ON graph_mentions (memory);
 
 -- Every name of a node, its own among them. One name belongs to one node.
 CREATE TABLE graph_aliases (
-    seq   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    scope bigint NOT NULL,
-    node  bigint NOT NULL,
-    name  text NOT NULL,
-    norm  text COLLATE "C" NOT NULL,
-    words integer NOT NULL, -- how many terms it has
+    seq      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    scope    bigint NOT NULL,
+    node     bigint NOT NULL,
+    name     text NOT NULL,
+    norm     text COLLATE "C" NOT NULL,
+    words    integer NOT NULL, -- how many terms it has
+    mentions bigint NOT NULL,
     UNIQUE (scope, norm)
 );
-CREATE INDEX graph_aliases_node ON graph_aliases (node);
+CREATE INDEX graph_aliases_unsaid ON graph_aliases (scope) WHERE mentions = 0;
 
 CREATE TABLE graph_alias_mentions (
     alias  bigint NOT NULL,
@@ -77,6 +80,7 @@ CREATE TABLE graph_edges (
     mentions  bigint NOT NULL, -- memories that say it, its weight
     UNIQUE (from_node, to_node, type)
 );
+CREATE INDEX graph_edges_unsaid ON graph_edges (scope) WHERE mentions = 0;
 CREATE INDEX graph_edges_from ON graph_edges (from_node, mentions DESC, seq DESC);
 CREATE INDEX graph_edges_to ON graph_edges (to_node, mentions DESC, seq DESC);
 

@@ -28,11 +28,13 @@ CREATE TABLE graph_nodes (
     mentions    INTEGER NOT NULL, -- memories that name it
     UNIQUE (scope, norm)
 ) STRICT;
+CREATE INDEX graph_nodes_unsaid ON graph_nodes (scope) WHERE mentions = 0;
 
 CREATE TABLE graph_mentions (
     node        INTEGER NOT NULL,
     memory      INTEGER NOT NULL, -- memories.seq
     name        TEXT NOT NULL,
+    norm        TEXT NOT NULL,
     type        TEXT NOT NULL,
     description TEXT NOT NULL,
     PRIMARY KEY (node, memory)
@@ -41,15 +43,16 @@ CREATE INDEX graph_mentions_memory ON graph_mentions (memory);
 
 -- Every name of a node, its own among them. One name belongs to one node.
 CREATE TABLE graph_aliases (
-    seq   INTEGER PRIMARY KEY,
-    scope INTEGER NOT NULL,
-    node  INTEGER NOT NULL,
-    name  TEXT NOT NULL,
-    norm  TEXT NOT NULL,
-    words INTEGER NOT NULL, -- how many terms it has
+    seq      INTEGER PRIMARY KEY,
+    scope    INTEGER NOT NULL,
+    node     INTEGER NOT NULL,
+    name     TEXT NOT NULL,
+    norm     TEXT NOT NULL,
+    words    INTEGER NOT NULL, -- how many terms it has
+    mentions INTEGER NOT NULL,
     UNIQUE (scope, norm)
 ) STRICT;
-CREATE INDEX graph_aliases_node ON graph_aliases (node);
+CREATE INDEX graph_aliases_unsaid ON graph_aliases (scope) WHERE mentions = 0;
 
 CREATE TABLE graph_alias_mentions (
     alias  INTEGER NOT NULL,
@@ -76,6 +79,7 @@ CREATE TABLE graph_edges (
     mentions  INTEGER NOT NULL, -- memories that say it, its weight
     UNIQUE (from_node, to_node, type)
 ) STRICT;
+CREATE INDEX graph_edges_unsaid ON graph_edges (scope) WHERE mentions = 0;
 CREATE INDEX graph_edges_from ON graph_edges (from_node, mentions DESC, seq DESC);
 CREATE INDEX graph_edges_to ON graph_edges (to_node, mentions DESC, seq DESC);
 

@@ -103,6 +103,9 @@ func (t *tx) Apply(ctx context.Context, b store.Batch, changes []oxbow.Change) (
 	if err != nil {
 		return store.Applied{}, err
 	}
+	if err := t.dropGraph(ctx, seq, store.IDsOf(plan.Reworded)); err != nil {
+		return store.Applied{}, err
+	}
 	writes := &batch{}
 	for _, write := range []func(*batch, int64, *store.Plan){
 		writeContents, updateRows, insertRows, writeTerms, writeEvents, writeLinks,
@@ -242,7 +245,7 @@ func writeTerms(b *batch, scope int64, p *store.Plan) {
 	for _, m := range p.Reworded {
 		dropTerms(b, scope, m)
 	}
-	forget(b, scope, store.IDsOf(p.Reworded))
+	dropVectors(b, scope, store.IDsOf(p.Reworded))
 	if len(p.Indexed) == 0 {
 		return
 	}
@@ -401,11 +404,6 @@ func (t *tx) Rederive(ctx context.Context, s oxbow.Scope, p oxbow.Policy, ids []
 	return t.writeUse(ctx, found, "apply the policy")
 }
 
-// forget takes away what was made of the words of memories.
-func forget(b *batch, scope int64, ids []string) {
-	dropVectors(b, scope, ids)
-}
-
 const deleteContents = `DELETE FROM contents WHERE owner = $1 AND scope = $2`
 
 // Erase implements store.MemoryWriter. It changes the scope's counters, so it
@@ -422,8 +420,11 @@ func (t *tx) Erase(ctx context.Context, s oxbow.Scope, ids []string) error {
 	if err != nil {
 		return err
 	}
+	if err := t.dropGraph(ctx, seq, store.IDsOf(found)); err != nil {
+		return err
+	}
 	b := &batch{}
-	forget(b, seq, store.IDsOf(found))
+	dropVectors(b, seq, store.IDsOf(found))
 	for _, m := range found {
 		if m.Content.Text != "" { // else it has left the index before
 			dropTerms(b, seq, m)

@@ -102,6 +102,19 @@ var checks = []string{
 		WHERE t.state <> 'erased' AND NOT EXISTS (SELECT 1 FROM contents c WHERE c.id = t.content_id)`,
 	`SELECT 'link ' || l.from_id || ' ' || l.type || ' ' || l.to_id || ': one end is missing' FROM links l
 		WHERE NOT EXISTS (SELECT 1 FROM memories m WHERE m.id = l.from_id) OR NOT EXISTS (SELECT 1 FROM memories m WHERE m.id = l.to_id)`,
+	`SELECT 'memory ' || m.id || ': it is erased and a vector of it is still there' FROM vectors v JOIN memories m ON m.seq = v.memory
+		WHERE v.dimensions > 0 AND m.status = 'erased'`,
+	`SELECT 'memory ' || m.id || ': its vector by ' || v.embedder || ' has ' || length(v.vector) || ' bytes for ' || v.dimensions || ' dimensions'
+		FROM vectors v JOIN memories m ON m.seq = v.memory
+		WHERE length(v.vector) <> 4 * v.dimensions AND (length(v.vector) % 6 <> 0 OR length(v.vector) > 4 * v.dimensions)`,
+	`SELECT 'memory ' || m.id || ': it is erased and still in the graph' FROM graph_mentions x JOIN memories m ON m.seq = x.memory
+		WHERE m.status = 'erased'`,
+	`SELECT 'graph node ' || n.id || ': the memories that name it were counted wrong' FROM graph_nodes n
+		WHERE n.mentions <> (SELECT count(*) FROM graph_mentions x WHERE x.node = n.seq)`,
+	`SELECT 'graph edge from ' || coalesce(a.id, 'nowhere') || ' to ' || coalesce(b.id, 'nowhere') ||
+			': an end is missing, or the memories that say it were counted wrong'
+		FROM graph_edges e LEFT JOIN graph_nodes a ON a.seq = e.from_node LEFT JOIN graph_nodes b ON b.seq = e.to_node
+		WHERE a.seq IS NULL OR b.seq IS NULL OR e.mentions <> (SELECT count(*) FROM graph_edge_mentions x WHERE x.edge = e.seq)`,
 	`SELECT 'job ' || id || ': its arguments are not JSON' FROM river_job WHERE NOT json_valid(json(args))`,
 }
 

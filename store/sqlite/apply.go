@@ -329,7 +329,10 @@ func (t *tx) Rederive(ctx context.Context, s oxbow.Scope, p oxbow.Policy, ids []
 
 // forget takes away what was made of the words of memories.
 func (t *tx) forget(ctx context.Context, scope int64, ids []string) error {
-	return t.dropVectors(ctx, scope, ids)
+	if err := t.dropVectors(ctx, scope, ids); err != nil {
+		return err
+	}
+	return t.dropGraph(ctx, scope, ids)
 }
 
 const deleteContents = `DELETE FROM contents WHERE owner = ? AND scope = ?`

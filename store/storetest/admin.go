@@ -159,6 +159,9 @@ func runDamage(t *testing.T, d Dialect, s store.Store) {
 		{"a content that is missing", "DELETE FROM contents WHERE owner = '%s'", "b", "content is missing"},
 		{"a turn's text that is missing", "DELETE FROM contents WHERE owner = '%s'", "turn", "text is missing"},
 		{"a memory that is missing", "DELETE FROM memories WHERE id = '%s'", "a", "is missing"},
+		{"a vector that outlived its memory", "UPDATE memories SET status = 'erased' WHERE id = '%s'", "b", "a vector of it is still there"},
+		{"a vector that was cut", "UPDATE vectors SET dimensions = 1 WHERE memory = (SELECT seq FROM memories WHERE id = '%s')", "b", "bytes for 1 dimensions"},
+		{"a graph that outlived its memory", "UPDATE memories SET status = 'erased' WHERE id = '%s'", "b", "still in the graph"},
 		{"an erasure that was left half done", "UPDATE memories SET status = 'erased' WHERE id = '%s'", "a", "erased"},
 	} {
 		t.Run("names "+c.name, func(t *testing.T) {

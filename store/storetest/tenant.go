@@ -17,6 +17,7 @@ func furnish(f *fixture) {
 		c.Links = []oxbow.Link{{From: f.id("b"), To: f.id("a"), Type: oxbow.Confirms}}
 	}))
 	f.putVectors(small, f.vector("b", 1, 0, 0, 0))
+	f.putGraph(f.part("b", "Ada -keeps-> Lighthouse"))
 	f.tx(func(ctx context.Context, tx store.Tx) error {
 		turn := oxbow.Turn{ID: f.id("turn"), Scope: f.scope, User: "hello", At: start, CreatedAt: start}
 		if _, err := tx.AddTurns(ctx, []oxbow.Turn{turn}); err != nil {
@@ -66,7 +67,17 @@ func ask(f *fixture, tenant, scope string) map[string]int {
 	}
 	with, without, err := r.CountVectors(f.ctx, sc, small)
 	f.wantCode(err, "")
+	nodes, edges, err := r.CountGraph(f.ctx, sc)
+	f.wantCode(err, "")
+	var from []string
+	for _, n := range must(r.MatchNodes(f.ctx, f.scope, "Ada", 1))(f) {
+		from = append(from, n.ID)
+	}
+	walk := store.WalkQuery{Scope: sc, From: from, Hops: 2, Statuses: oxbow.Statuses, Limit: 9}
 	return map[string]int{
+		"CountGraph": nodes, "CountGraph edges": edges,
+		"MatchNodes":   len(must(r.MatchNodes(f.ctx, sc, "Ada", 9))(f)),
+		"Walk":         len(must(r.Walk(f.ctx, walk))(f).Hits),
 		"CountVectors": with, "CountVectors without": without,
 		"VectorsOf":     len(must(r.VectorsOf(f.ctx, sc, small, ids))(f)),
 		"VectorMark":    int(must(r.VectorMark(f.ctx, sc))(f)),
@@ -155,6 +166,9 @@ func testTenants(t *testing.T, s store.Store) {
 			}
 			if n, err := tx.PutVectors(ctx, stranger, small, []store.Vector{f.vector("b", 0, 1, 0, 0)}); n != 0 || err != nil {
 				t.Errorf("a stranger stored %d vectors, error %v", n, err)
+			}
+			if ok, err := tx.PutGraph(ctx, stranger, f.part("b", "Eve")); ok || err != nil {
+				t.Errorf("a stranger drew in the graph: %v, error %v", ok, err)
 			}
 			if err := tx.Erase(ctx, stranger, f.ids("a", "b")); err != nil {
 				return err

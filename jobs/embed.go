@@ -1,0 +1,195 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// Embed gives memories their vectors, so that they can be found by what their
+// words are like. One job serves everything that one write stored; it is enqueued
+// with the write, only where there is an embedder, and runs after it, so a memory
+// is found by its words at once and by its vector a moment later. Words that
+// change lose their vector with the change, and a vector of words that changed
+// meanwhile is not stored.
+//
+// A job that names no memories goes through a whole scope and gives a vector to
+// each memory that has none of the embedder that is configured now: what was
+// written while there was none, and, after the embedder was changed, everything.
+// It leaves its cursor in the run, and hands on to another job after a while, so
+// it can be watched, cancelled, and goes on where it was. Vectors of different
+// embedders stand beside each other and are never compared; those of an embedder
+// that is not used any more stay until their memories change or are erased.
+type Embed struct {
+	About
+	Memories []string `json:"memories,omitempty"`
+	After    string   `json:"after,omitempty"` // the id behind which a run over a scope goes on
+}
+
+// Kind names the job.
+func (Embed) Kind() string { return "embed" }
+
+// InsertOpts puts the job of a write behind extract, and keeps a run over a scope
+// to one job at a time.
+func (e Embed) InsertOpts() river.InsertOpts {
+	if len(e.Memories) == 0 {
+		return passOpts()
+	}
+	return river.InsertOpts{Queue: QueueWrite, MaxAttempts: maxAttempts, Priority: 2}
+}
+
+// embedBatch is how many memories are embedded in one call and stored in one
+// transaction.
+const embedBatch = 256
+
+type embedWorker struct {
+	river.WorkerDefaults[Embed]
+	Deps
+}
+
+func (w *embedWorker) Timeout(*river.Job[Embed]) time.Duration { return 3 * time.Minute }
+
+func (w *embedWorker) Work(ctx context.Context, job *river.Job[Embed]) error {
+	return w.outcome(ctx, job.JobRow, job.Args.About, w.embed(ctx, job))
+}
+
+func (w *embedWorker) embed(ctx context.Context, job *river.Job[Embed]) error {
+	switch {
+	case w.Embedder == nil: // it was switched off; a run over the scope makes up for it
+		return w.complete(ctx, job.JobRow, nothing)
+	case len(job.Args.Memories) == 0:
+		return w.fill(ctx, job)
+	}
+	args := job.Args
+	ms, err := w.Store.Memories(ctx, args.Tenant, args.Memories)
+	if err != nil {
+		return err
+	}
+	vs, err := w.vectors(ctx, args.About, embeddable(ms))
+	if err != nil {
+		return err
+	}
+	key := "embed:" + args.Run + ":" + oxbow.NewID(args.Memories...) + ":" + w.Embedder.ID() + ":" + args.Again
+	return w.commit(ctx, job.JobRow, key, args.Run, func(ctx context.Context, tx store.Tx) error {
+		_, err := w.put(ctx, tx, args.scope(), vs)
+		return err
+	})
+}
+
+// fill goes on with a run over a scope.
+func (w *embedWorker) fill(ctx context.Context, job *river.Job[Embed]) error {
+	a := job.Args.About
+	run, err := w.beginRun(ctx, a, "embed")
+	if err != nil || run.Status == oxbow.RunDone {
+		return w.orComplete(ctx, job.JobRow, err)
+	}
+	limit := w.EmbedFor
+	if limit <= 0 {
+		limit = 30 * time.Second
+	}
+	for until := time.Now().Add(limit); ; {
+		ms, err := w.Store.WithoutVector(ctx, a.scope(), w.Embedder.ID(), run.Cursor, embedBatch)
+		if err != nil {
+			return err
+		}
+		if len(ms) == 0 {
+			return w.endRun(ctx, job.JobRow, run, false)
+		}
+		if run, err = w.fillBatch(ctx, job.JobRow, a, run, ms); err != nil {
+			return err
+		}
+		if time.Now().After(until) {
+			break
+		}
+	}
+	next := job.Args
+	next.After = run.Cursor
+	return w.complete(ctx, job.JobRow, func(ctx context.Context, tx store.Tx) error {
+		return tx.Enqueue(ctx, []river.InsertManyParams{{Args: next}})
+	})
+}
+
+func (w *embedWorker) fillBatch(ctx context.Context, row *rivertype.JobRow, a About, run oxbow.Run, ms []oxbow.Memory) (oxbow.Run, error) {
+	vs, err := w.vectors(ctx, a, ms)
+	if err != nil {
+		return run, err
+	}
+	next := run
+	next.Cursor = ms[len(ms)-1].ID
+	key := "embed:" + run.ID + ":" + w.Embedder.ID() + ":" + run.Cursor
+	err = w.commitStep(ctx, row, key, run.ID, func(ctx context.Context, tx store.Tx) error {
+		n, err := w.put(ctx, tx, a.scope(), vs)
+		if err != nil {
+			return err
+		}
+		counted := next
+		counted.Counts = map[string]int{"embedded": n}
+		return tx.PutRun(ctx, counted)
+	})
+	return next, err
+}
+
+// vectors asks the embedder, outside of any transaction.
+func (w *embedWorker) vectors(ctx context.Context, a About, ms []oxbow.Memory) ([]store.Vector, error) {
+	out := make([]store.Vector, 0, len(ms))
+	for len(ms) > 0 {
+		batch := ms[:min(len(ms), embedBatch)]
+		ms = ms[len(batch):]
+		texts := make([]string, len(batch))
+		for i, m := range batch {
+			texts[i] = store.SearchText(m)
+		}
+		made, err := w.Embedder.Embed(asking(ctx, "embed", a.scope(), a.Run, idsOf(batch)...), texts)
+		if err != nil {
+			return nil, err
+		}
+		if len(made) != len(batch) {
+			return nil, oxbow.Errorf(oxbow.CodeInternal, "the embedder %s gave %d vectors for %d texts", w.Embedder.ID(), len(made), len(batch))
+		}
+		for i, m := range batch {
+			if n := len(made[i]); n != w.Embedder.Dimensions() {
+				return nil, oxbow.Errorf(oxbow.CodeInternal, "the embedder %s gave a vector of %d dimensions", w.Embedder.ID(), n)
+			}
+			out = append(out, store.Vector{Memory: m.ID, ContentVersion: m.ContentVersion, Values: made[i]})
+		}
+	}
+	return out, nil
+}
+
+func (w *embedWorker) put(ctx context.Context, tx store.Tx, s oxbow.Scope, vs []store.Vector) (int, error) {
+	if len(vs) == 0 {
+		return 0, nil
+	}
+	return tx.PutVectors(ctx, s, w.Embedder.ID(), vs)
+}
+
+// embeddable leaves out what recall never shows.
+func embeddable(ms []oxbow.Memory) []oxbow.Memory {
+	var out []oxbow.Memory
+	for _, m := range ms {
+		if m.Status != oxbow.Erased && m.Status != oxbow.Quarantined {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Embedding gives the job that gives memories of one write their vectors; none
+// without an embedder, or when all of them are in quarantine.
+func (d Deps) Embedding(a About, ms []oxbow.Memory) []river.InsertManyParams {
+	ms = embeddable(ms)
+	if d.Embedder == nil || len(ms) == 0 {
+		return nil
+	}
+	return []river.InsertManyParams{{Args: Embed{About: a, Memories: idsOf(ms)}}}
+}
+
+// FollowUps is the function of that name, and the embedding.
+func (d Deps) FollowUps(a About, ms []oxbow.Memory) []river.InsertManyParams {
+	return append(FollowUps(a, ms), d.Embedding(a, ms)...)
+}
