@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -21,13 +22,17 @@ import (
 // compass is an embedder of two directions: a text that holds the word north
 // points north, one that holds east points east, and what follows is how far it
 // is turned from there, such as north30. Everything else has no vector.
-type compass struct{ calls int }
+type compass struct {
+	calls int
+	asker llm.Caller
+}
 
 func (*compass) ID() string      { return "compass/2/1" }
 func (*compass) Dimensions() int { return 2 }
 
-func (c *compass) Embed(_ context.Context, texts []string) ([][]float32, error) {
+func (c *compass) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	c.calls++
+	c.asker = llm.CallerOf(ctx)
 	out := make([][]float32, len(texts))
 	for i, t := range texts {
 		out[i] = []float32{0, 0}
@@ -75,6 +80,17 @@ func (b *bench) embed(c *compass, ms ...oxbow.Memory) {
 		})
 	}
 	c.calls = 0
+}
+
+// relate puts what a memory names into the graph: two things, and that one has to
+// do with the other.
+func (b *bench) relate(m oxbow.Memory, from, to string) {
+	b.Helper()
+	b.inTx(func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.PutGraph(ctx, m.Scope, store.GraphPart{Memory: m.ID, ContentVersion: m.ContentVersion,
+			Entities: []store.GraphEntity{{Name: from}, {Name: to}}, Relations: []store.GraphRelation{{From: from, Type: "has to do with", To: to}}})
+		return err
+	})
 }
 
 // near fails the test when a number is another one.
@@ -218,6 +234,55 @@ func TestRecallWaterfall(t *testing.T) {
 			equal(b, "found by", a.Results[0].Match+" "+a.Results[1].Match, "fts embedding")
 			near(b, "cosine", a.Results[2].Score, 0.5)
 			equal(b, "embeddings of the query", c.calls, 1)
+			equal(b, "for whom", c.asker.Tenant+"/"+c.asker.Scope+" "+c.asker.Job, b.Bench.Scope.String()+" recall")
+		}},
+		story{"then goes two hops from the nodes that match, for at most five memories", func(b *bench) {
+			c := b.embedding()
+			ways := map[string][]string{
+				"Alice introduced me to Nightshade": {"Alice", "Nightshade"}, "Nightshade is a restaurant": {"Nightshade", "restaurant"},
+				"Nightshade has a garden": {"Nightshade", "garden"}, "the garden has bees": {"garden", "bees"}, "bees make honey": {"bees", "honey"},
+			}
+			for words, names := range ways {
+				b.relate(b.Remember(engine.Statement{Text: words}), names[0], names[1])
+			}
+			found := map[string]string{}
+			a := b.recall(engine.Recall{Text: "do I know a good restaurant?", Strategy: "waterfall"})
+			for _, r := range a.Results {
+				found[r.Memory.Content.Text] = r.Match
+			}
+			want := map[string]string{"Nightshade is a restaurant": "fts", "Alice introduced me to Nightshade": "graph", "Nightshade has a garden": "graph", "the garden has bees": "graph"}
+			if !maps.Equal(found, want) {
+				b.Errorf("got %v, want %v", found, want)
+			}
+			equal(b, "first", a.Results[0].Match, "fts")
+			equal(b, "embeddings of the query", c.calls, 1)
+		}},
+		story{"lets the graph add at most five, and a third of the limit", func(b *bench) {
+			b.Remember(engine.Statement{Text: "the harbour"})
+			b.Remember(engine.Statement{Text: "another harbour"})
+			for i := range 9 {
+				b.relate(b.Remember(engine.Statement{Text: fmt.Sprintf("ship %d", i)}), "harbour", fmt.Sprintf("ship number %d", i))
+			}
+			matches := func(limit int) string {
+				var out []string
+				for _, r := range b.recall(engine.Recall{Text: "harbour", Strategy: "waterfall", Limit: limit}).Results {
+					out = append(out, r.Match)
+				}
+				return strings.Join(out, " ")
+			}
+			equal(b, "by default", matches(0), "fts fts graph graph graph graph graph")
+			equal(b, "of three", matches(3), "fts fts graph")
+		}},
+		story{"compares what was edited since by its words of then", func(b *bench) {
+			c := b.embedding()
+			m := b.Remember(engine.Statement{Text: "turned north"})
+			b.Clock.Add(day)
+			words := "turned east"
+			w, err := b.Engine.Edit(b.Ctx, b.tenant(), m.ID, engine.Change{Text: &words})
+			b.Must(err)
+			b.embed(c, w.Memory)
+			equal(b, "now", len(b.recall(engine.Recall{Text: "east1", Strategy: "waterfall"}).Results), 1)
+			equal(b, "its later words, then", len(b.recall(engine.Recall{Text: "east1", Strategy: "waterfall", AsOf: lab.Start.Add(time.Hour)}).Results), 0)
 		}},
 		story{"asks for no vectors when words fill the room", func(b *bench) {
 			c := b.embedding()

@@ -84,14 +84,21 @@ func (a *asking) vector(ctx context.Context, s string) ([]float32, error) {
 	if a.cfg.Embedder == nil || s == "" {
 		return nil, nil
 	}
-	vs, err := a.cfg.Embedder.Embed(ctx, []string{s})
-	if _, away := errors.AsType[*llm.AwayError](err); away && ctx.Err() == nil {
-		a.note("the embedder is away: memories were found by their words alone")
-		vs, err = [][]float32{nil}, nil
-	}
+	vs, err := a.embed(ctx, []string{s})
 	if err != nil {
 		return nil, err
 	}
 	a.cue.made = append(a.cue.made, vectorOf{s, vs[0]})
 	return vs[0], nil
+}
+
+// embed asks the embedder; of one that is away it gives no vectors, and a note.
+func (a *asking) embed(ctx context.Context, texts []string) ([][]float32, error) {
+	ctx = llm.WithCaller(ctx, llm.Caller{Tenant: a.q.Scope.Tenant, Scope: a.q.Scope.Name, Job: "recall"})
+	vs, err := a.cfg.Embedder.Embed(ctx, texts)
+	if _, away := errors.AsType[*llm.AwayError](err); away && ctx.Err() == nil {
+		a.note("the embedder is away: memories were found by their words alone")
+		return make([][]float32, len(texts)), nil
+	}
+	return vs, err
 }

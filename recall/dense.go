@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 
+	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/text"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -11,7 +12,8 @@ import (
 // least least with a text of the query, best first; the cosine is their score.
 // Without an embedder it finds nothing.
 //
-// Limit: of the past it finds memories by the words that they have today.
+// Limit: of the past it looks among the vectors of today's words. What was edited
+// since is then judged by its words of then, but only if it is found.
 type dense struct {
 	text  string
 	n     int
@@ -38,13 +40,44 @@ func (a *asking) dense(ctx context.Context, d dense) ([]candidate, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := a.reword(ctx, v, ms, cosine); err != nil {
+		return nil, err
+	}
 	var out []candidate
 	for _, m := range ms {
+		if cosine[m.ID] < d.least {
+			continue
+		}
 		c := candidate{memory: m, match: []string{byVector}, score: max(0, min(1, cosine[m.ID]))}
 		c.stage("cosine", cosine[m.ID])
 		out = append(out, c)
 	}
 	return cut(inOrder(out), d.n), nil
+}
+
+// reword compares memories that said something else at the instant asked about by
+// what they said then.
+func (a *asking) reword(ctx context.Context, v []float32, ms []oxbow.Memory, cosine map[string]float64) error {
+	var ids, words []string
+	for _, m := range ms {
+		if a.past.reworded(m.ID) {
+			ids, words = append(ids, m.ID), append(words, store.SearchText(m))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	vs, err := a.embed(ctx, words)
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		cosine[id] = 0
+		if len(vs[i]) == len(v) {
+			cosine[id] = float64(product(v)(vs[i]))
+		}
+	}
+	return nil
 }
 
 // rescored is how many memories that were found by words are looked at again when
