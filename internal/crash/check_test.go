@@ -10,6 +10,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
+	"github.com/oxbow-memory/oxbow/llm/offline"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -156,6 +157,11 @@ func (all everything) lost(t *testing.T, st store.Store, turns int, asked ...str
 	for _, k := range unclaimed(t, st, keys) {
 		out = append(out, "no effect of "+k)
 	}
+	_, bare, err := st.CountVectors(t.Context(), oxbow.Scope{Tenant: tenant}, offline.NewEmbedder().ID())
+	must(t, err)
+	if bare > 0 {
+		out = append(out, fmt.Sprintf("%d memories have no vector", bare))
+	}
 	gone, err := st.ListDiscarded(t.Context(), tenant, 100)
 	must(t, err)
 	for _, d := range gone {
@@ -186,6 +192,11 @@ func unclaimed(t *testing.T, st store.Store, keys []string) []string {
 			if first {
 				out = append(out, k)
 			}
+		}
+		// A claim may be taken for new until the transaction reads; then it is
+		// run again.
+		if _, err := tx.PendingJobs(ctx, ""); err != nil {
+			return err
 		}
 		return errLook
 	})

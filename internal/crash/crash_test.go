@@ -55,7 +55,7 @@ func merge(t *testing.T, st store.Store, turns []oxbow.Turn) {
 			o.Scopes = append(o.Scopes, turn.Scope.Name)
 		}
 	}
-	_, err := engine.New(engine.Config{Store: st, Judge: offline.New(), Clock: clock}).RunJob(t.Context(), o)
+	_, err := engine.New(engine.Config{Store: st, Judge: offline.New(), Embedder: offline.NewEmbedder(), Clock: clock}).RunJob(t.Context(), o)
 	must(t, err)
 }
 
