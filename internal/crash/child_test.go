@@ -116,13 +116,18 @@ func ingest(ctx context.Context, st store.Store, turns []oxbow.Turn) error {
 
 var _ store.Store = (*fatal)(nil)
 
+// atWork is what a child says when it is about to change something for the first
+// time, so that its life is counted from there and not from its start.
+const atWork = "at work"
+
 // fatal is a store whose process dies around commits.
 type fatal struct {
 	store.Store
 	before, after float64
 
-	mu sync.Mutex
-	r  *rand.Rand
+	first sync.Once // a change, which is told to the parent
+	mu    sync.Mutex
+	r     *rand.Rand
 }
 
 // InTx dies with a share of the transactions that change something: just before
@@ -136,6 +141,9 @@ func (f *fatal) InTx(ctx context.Context, fn func(context.Context, store.Tx) err
 			return err
 		}
 		changed = watched.changed
+		if changed {
+			f.first.Do(func() { fmt.Println(atWork) })
+		}
 		if changed && f.falls(f.before) {
 			die()
 		}

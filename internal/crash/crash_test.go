@@ -86,7 +86,7 @@ func TestKilledWorkers(t *testing.T) {
 			want = undisturbed(t, turns)
 		}
 		st := p.opened(t)
-		s := newSiege(t, p, order{Do: "work", Seed: crashSeed, Before: 0.03, After: 0.03})
+		s := newSiege(t, p, order{Do: "work", Seed: crashSeed, Before: 0.06, After: 0.06})
 		began := time.Now()
 		play(t, st, turns, func() { s.underFire(st) })
 		all := whole(t, st, len(turns))

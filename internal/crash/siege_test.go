@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -80,7 +81,7 @@ type siege struct {
 
 func newSiege(t *testing.T, p place, o order) *siege {
 	o.File, o.URL = p.file, p.url
-	return &siege{t: t, order: o, r: rand.New(rand.NewPCG(o.Seed, 11)), until: 900 * time.Millisecond}
+	return &siege{t: t, order: o, r: rand.New(rand.NewPCG(o.Seed, 11)), until: 500 * time.Millisecond}
 }
 
 // during keeps n workers running, each for a random while, until stop is closed.
@@ -104,7 +105,7 @@ func (s *siege) life() time.Duration {
 		s.order.Before, s.order.After = 0, 0
 		return patience
 	}
-	return 200*time.Millisecond + time.Duration(s.r.Int64N(int64(s.until)))
+	return 20*time.Millisecond + time.Duration(s.r.Int64N(int64(s.until)))
 }
 
 // next gives the order of the next child. Unless all are to fall, every second
@@ -119,6 +120,9 @@ func (s *siege) next() order {
 	return o
 }
 
+// tardy is how long a child may take to begin on a busy machine.
+const tardy = 3 * time.Second
+
 // one runs one child for a while and tells whether there is to be another.
 func (s *siege) one(life time.Duration, stop <-chan struct{}) bool {
 	c, err := start(s.next())
@@ -126,8 +130,16 @@ func (s *siege) one(life time.Duration, stop <-chan struct{}) bool {
 		s.t.Error(err)
 		return false
 	}
-	timer := time.NewTimer(life)
+	timer := time.NewTimer(life + tardy)
 	defer timer.Stop()
+	select {
+	case <-c.working: // from here on it lives as long as it was given
+		timer.Reset(life)
+	case <-timer.C:
+		timer.Reset(0)
+	case <-c.gone:
+	case <-stop:
+	}
 	select {
 	case <-c.gone:
 		if !c.killed() {
@@ -150,8 +162,9 @@ type child struct {
 	cmd  *exec.Cmd
 	in   io.Closer
 	said *bytes.Buffer
-	gone chan struct{}
-	err  error
+	// working is closed when it begins to change something, gone when it ended.
+	working, gone chan struct{}
+	err           error
 }
 
 func start(o order) (*child, error) {
@@ -159,16 +172,25 @@ func start(o order) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &child{cmd: exec.Command(os.Args[0], "-test.run=^TestHelperProcess$"), said: &bytes.Buffer{}, gone: make(chan struct{})}
+	c := &child{cmd: exec.Command(os.Args[0], "-test.run=^TestHelperProcess$"), said: &bytes.Buffer{}, working: make(chan struct{}), gone: make(chan struct{})}
 	c.cmd.Env = append(os.Environ(), orderVariable+"="+string(b))
 	c.cmd.Stderr = c.said
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
 		return nil, err
 	}
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
 	go func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if lines.Text() == atWork {
+				close(c.working)
+			}
+		}
 		c.err = c.cmd.Wait()
 		close(c.gone)
 	}()

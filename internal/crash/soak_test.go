@@ -72,7 +72,7 @@ func TestLongHistory(t *testing.T) {
 // untilDone runs an ingester from the beginning until one comes to the end. The
 // first ones get little time, so that some are killed on any machine.
 func (s *siege) untilDone() {
-	for life := 80 * time.Millisecond; ; life += 40 * time.Millisecond {
+	for life := 20 * time.Millisecond; ; life += 10 * time.Millisecond {
 		c, err := start(s.order)
 		must(s.t, err)
 		timer := time.NewTimer(life)
