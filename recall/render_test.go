@@ -145,7 +145,7 @@ func TestFrame(t *testing.T) {
 
 	t.Run("leaves plain words alone, in every script", func(t *testing.T) {
 		t.Parallel()
-		for _, words := range []string{"a < b and c > d", "naïve café", "茶を飲む", "می‌خواهم", "don't `code` this"} {
+		for _, words := range []string{"a < b and c > d", "naïve café", "茶を飲む", "می\u200cخواهم", "don't `code` this"} {
 			if got := shown(saying(words)); !strings.Contains(got, `"`+words+`"`) {
 				t.Errorf("%q became %s", words, got)
 			}

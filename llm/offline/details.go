@@ -374,9 +374,6 @@ func subjectName(t []word) (subject, name string) {
 // keptDeterminers tell one subject from another.
 var keptDeterminers = set("each", "every", "no", "his", "her", "their", "its", "your", "all", "some", "any", "both")
 
-// stops end what stands behind them when they govern another verb.
-var stops = set("stop", "quit", "cease")
-
 // readVerb reads the verb group at the beginning of t and gives the rest.
 func (k *clause) readVerb(t []word) []word {
 	k.lemma = verbs[t[0].low]
