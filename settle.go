@@ -12,6 +12,7 @@ type Group struct {
 	Members  []Memory // a member with Version 0 is new and not stored yet
 	Verdicts []Verdict
 	Links    []Link
+	Shown    []Shown        // of members, where statements may confirm them
 	Zone     *time.Location // for "at most once a day"
 }
 
@@ -41,7 +42,8 @@ type standing struct {
 //   - an equal restatement is compressed into the active one that it repeats
 //     (or takes its place, when it is more trusted or pinned);
 //   - a confirmation counts when a user said it, in another turn and another
-//     conversation, and at most once a day.
+//     conversation, whose agent had not been shown the memory, and at most
+//     once a day.
 //
 // Archived, expired, erased and synthesised-away members keep their status, and
 // what they retired stays retired. Settling twice changes nothing.
@@ -59,10 +61,11 @@ type fold struct {
 	byID     map[string]*standing
 	verdicts map[string][]Verdict // by the newer one
 	links    map[Link]bool
+	shown    []Shown
 }
 
 func newFold(g Group) *fold {
-	f := &fold{zone: g.Zone, byID: map[string]*standing{}, verdicts: map[string][]Verdict{}, links: map[Link]bool{}}
+	f := &fold{zone: g.Zone, shown: g.Shown, byID: map[string]*standing{}, verdicts: map[string][]Verdict{}, links: map[Link]bool{}}
 	if f.zone == nil {
 		f.zone = time.UTC
 	}
@@ -224,7 +227,7 @@ func (f *fold) confirm(n, m *standing) {
 		return
 	}
 	if c := n.m.Conversation; c != "" {
-		if c == m.m.Conversation && m.m.Source == FromUser || slices.Contains(m.conversations, c) {
+		if c == m.m.Conversation && m.m.Source == FromUser || slices.Contains(m.conversations, c) || f.heard(n.m, m.m.ID) {
 			return
 		}
 	}
@@ -235,6 +238,14 @@ func (f *fold) confirm(n, m *standing) {
 	m.confirmations++
 	m.confirmedAt, m.lastDay = n.m.SaidAt, day
 	m.conversations = append(m.conversations, n.m.Conversation)
+}
+
+// heard tells whether the agent of a statement's conversation had been shown a
+// memory before the statement was made, which is then an echo of it.
+func (f *fold) heard(n Memory, memory string) bool {
+	return slices.ContainsFunc(f.shown, func(s Shown) bool {
+		return s.Memory == memory && s.Conversation == n.Conversation && !s.At.After(n.SaidAt)
+	})
 }
 
 // SameAddress tells whether two memories are facts of the same slot and key.

@@ -40,3 +40,10 @@ func NewVerdict(a, b Memory, r Relation) Verdict {
 	}
 	return Verdict{Older: a.ID, Newer: b.ID, Relation: r}
 }
+
+// Shown says that a conversation's agent was shown a memory, and when first.
+type Shown struct {
+	Memory       string    `json:"memory"`
+	Conversation string    `json:"conversation"`
+	At           time.Time `json:"at"`
+}

@@ -25,13 +25,15 @@ type Question struct {
 	Slot     string         `json:"slot,omitempty"`
 	Kind     oxbow.Kind     `json:"kind,omitempty"`
 	Tag      string         `json:"tag,omitempty"`
-	Passive  bool           `json:"passive,omitempty" doc:"nobody asked: the results are shown by themselves and do not count as used"`
-	Explain  bool           `json:"explain,omitempty" doc:"give what each stage made of each result"`
+	// Conversation is where the results are shown.
+	Conversation string `json:"conversation,omitempty" doc:"the conversation that the results are shown in: what is said there of them afterwards confirms nothing"`
+	Passive      bool   `json:"passive,omitempty" doc:"nobody asked: the results are shown by themselves and do not count as used"`
+	Explain      bool   `json:"explain,omitempty" doc:"give what each stage made of each result"`
 }
 
 func (q Question) recall(s oxbow.Scope) engine.Recall {
 	return engine.Recall{Scope: s, Text: q.Query, State: recall.State{Goal: q.Goal, Step: q.Step, Open: q.Open}, Strategy: q.Strategy,
-		Limit: q.Limit, Floor: q.Floor, Budget: q.Budget, AsOf: q.AsOf, Include: q.Include, Slot: q.Slot, Kind: q.Kind, Tag: q.Tag, Passive: q.Passive}
+		Limit: q.Limit, Floor: q.Floor, Budget: q.Budget, AsOf: q.AsOf, Include: q.Include, Slot: q.Slot, Kind: q.Kind, Tag: q.Tag, Passive: q.Passive, Conversation: q.Conversation}
 }
 
 type recallInput struct{ Body Question }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/text"
 	"github.com/oxbow-memory/oxbow/recall"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -23,6 +24,9 @@ type Recall struct {
 	Slot     string
 	Kind     oxbow.Kind
 	Tag      string
+	// Conversation is the one that the results are shown in: what is said there
+	// of them afterwards confirms nothing. "" when nobody is shown them.
+	Conversation string
 	// Passive says that nobody asked: the results are put into a prompt by
 	// themselves. Being shown is not use, so nothing is counted, unless the
 	// scope's policy says recall.use=classic.
@@ -40,6 +44,9 @@ func (e *Engine) Recall(ctx context.Context, q Recall) (recall.Answer, error) {
 	answer, err := e.recaller.Ask(ctx, recall.Query{Scope: q.Scope, Text: q.Text, State: q.State, Strategy: q.Strategy, Limit: q.Limit,
 		Floor: q.Floor, Budget: q.Budget, AsOf: q.AsOf, Include: q.Include, Slot: q.Slot, Kind: q.Kind, Tag: q.Tag, Now: now})
 	if err != nil || !q.AsOf.IsZero() {
+		return answer, err
+	}
+	if err := e.show(ctx, q, answer, now); err != nil {
 		return answer, err
 	}
 	unused := unusedToday(answer, now)
@@ -74,3 +81,25 @@ func unusedToday(a recall.Answer, now time.Time) []string {
 	}
 	return out
 }
+
+// show remembers what a conversation's agent is shown, before it is.
+func (e *Engine) show(ctx context.Context, q Recall, a recall.Answer, now time.Time) error {
+	conversation := text.Normalise(q.Conversation)
+	if conversation == "" || len(a.Results) == 0 {
+		return nil
+	}
+	if len(conversation) > maxConversation {
+		return oxbow.Errorf(oxbow.CodeInvalid, "the conversation's name is %d bytes long and the limit is %d", len(conversation), maxConversation)
+	}
+	ids := make([]string, len(a.Results))
+	for i, r := range a.Results {
+		ids[i] = r.Memory.ID
+	}
+	if a.Rest != nil {
+		ids = append(ids, a.Rest.IDs...)
+	}
+	return e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error { return tx.PutShown(ctx, q.Scope, conversation, ids, now) })
+}
+
+// maxConversation bounds the name of a conversation in bytes.
+const maxConversation = 1 << 10

@@ -236,3 +236,36 @@ func manyWords() string {
 	}
 	return b.String()
 }
+
+func TestShown(t *testing.T) {
+	tell(t,
+		story{"what an agent was shown in a conversation is not confirmed by its echo there", echoes},
+		story{"what it was not shown, or elsewhere, is confirmed", confirmsUnheard},
+	)
+}
+
+// retells has the user say a memory's words once more in a conversation.
+func (b *bench) retells(m oxbow.Memory, conversation string) int {
+	b.Helper()
+	b.Clock.Set(b.Clock.Now().Add(2 * day))
+	b.Say(conversation, m.Content.Text, b.Clock.Now())
+	b.drain()
+	return b.Get(m.ID).Confirmations
+}
+
+func echoes(b *bench) {
+	m := b.Remember(lab.Statement{Text: "tea: green"})
+	_, err := b.Engine.Recall(b.Ctx, engine.Recall{Scope: b.Bench.Scope, Text: "which tea", Passive: true, Conversation: "c1"})
+	b.Must(err)
+	equal(b, "confirmations by an echo", b.retells(m, "c1"), 0)
+	equal(b, "confirmations elsewhere", b.retells(m, "c2"), 1)
+}
+
+func confirmsUnheard(b *bench) {
+	m := b.Remember(lab.Statement{Text: "tea: green"})
+	_, err := b.Engine.Recall(b.Ctx, engine.Recall{Scope: b.Bench.Scope, Text: "which zebra", Conversation: "c1"})
+	b.Must(err)
+	equal(b, "confirmations by who was shown nothing", b.retells(m, "c1"), 1)
+	_, err = b.Engine.Recall(b.Ctx, engine.Recall{Scope: b.Bench.Scope, Text: "which tea", Conversation: strings.Repeat("c", 2000)})
+	code(b, "a name of 2,000 bytes", err, oxbow.CodeInvalid)
+}

@@ -78,7 +78,17 @@ func Group(ctx context.Context, r store.Reader, s oxbow.ScopeSettings, fresh []o
 	ids := idsOf(g.Members)
 	links, err := r.Links(ctx, s.Tenant, ids)
 	g.Links = links
+	if err != nil || !slices.ContainsFunc(g.Verdicts, mayConfirm) && len(w.addresses) == 0 {
+		return g, err
+	}
+	g.Shown, err = r.Shown(ctx, s.Tenant, ids)
 	return g, err
+}
+
+// mayConfirm tells whether a verdict may raise a confidence, so that it matters
+// what was shown to whom.
+func mayConfirm(v oxbow.Verdict) bool {
+	return v.Relation == oxbow.ConfirmsIt || v.Relation == oxbow.Equal
 }
 
 // replaceVerdicts gives the stored verdicts, each once, with those about a

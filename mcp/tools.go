@@ -185,11 +185,12 @@ func (s *session) write(ctx context.Context, in WriteInput) (WriteOutput, error)
 
 // QueryInput is what memory_query takes.
 type QueryInput struct {
-	Query    string `json:"query" jsonschema:"the question, or the words to look for"`
-	Scope    string `json:"scope,omitempty" jsonschema:"whose memories, such as user:ada"`
-	Strategy string `json:"strategy,omitempty" jsonschema:"how to look; hybrid when it is empty"`
-	Limit    int    `json:"limit,omitempty" jsonschema:"1 to 100"`
-	AsOf     string `json:"as_of,omitempty" jsonschema:"answer with what was known then, as 2027-03-31T18:00:00Z"`
+	Query        string `json:"query" jsonschema:"the question, or the words to look for"`
+	Scope        string `json:"scope,omitempty" jsonschema:"whose memories, such as user:ada"`
+	Strategy     string `json:"strategy,omitempty" jsonschema:"how to look; hybrid when it is empty"`
+	Limit        int    `json:"limit,omitempty" jsonschema:"1 to 100"`
+	Conversation string `json:"conversation,omitempty" jsonschema:"the conversation that you are in, as its turns are ingested: repeating what you were shown then confirms nothing"`
+	AsOf         string `json:"as_of,omitempty" jsonschema:"answer with what was known then, as 2027-03-31T18:00:00Z"`
 }
 
 // QueryOutput is what it gives.
@@ -199,7 +200,7 @@ type QueryOutput struct {
 }
 
 func (s *session) query(ctx context.Context, in QueryInput) (QueryOutput, error) {
-	q := engine.Recall{Scope: s.scope(in.Scope), Text: in.Query, Strategy: in.Strategy, Limit: in.Limit}
+	q := engine.Recall{Scope: s.scope(in.Scope), Text: in.Query, Strategy: in.Strategy, Limit: in.Limit, Conversation: in.Conversation}
 	if in.AsOf != "" {
 		t, err := time.Parse(time.RFC3339, in.AsOf)
 		if err != nil {

@@ -58,6 +58,7 @@ type Reader interface {
 	WorkReader
 	LLMReader
 	AccessReader
+	ShownReader
 	HealthReader
 	VectorReader
 	GraphReader
@@ -72,6 +73,7 @@ type Writer interface {
 	ScopeWriter
 	LLMWriter
 	AccessWriter
+	ShownWriter
 	VectorWriter
 	GraphWriter
 }

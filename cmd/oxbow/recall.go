@@ -14,11 +14,11 @@ import (
 )
 
 type recallFlags struct {
-	scope, strategy, slot, kind, tag, asOf, goal, step string
-	open, include                                      []string
-	limit, budget                                      int
-	floor                                              float64
-	explain, block, passive                            bool
+	scope, strategy, slot, kind, tag, asOf, goal, step, conversation string
+	open, include                                                    []string
+	limit, budget                                                    int
+	floor                                                            float64
+	explain, block, passive                                          bool
 }
 
 func recallCommand(a *app) *cobra.Command {
@@ -54,6 +54,7 @@ says that nobody did: the results are put into a prompt by themselves.`,
 	fs.StringVar(&f.slot, "slot", "", "only facts of this slot: user, project or agent")
 	fs.BoolVar(&f.explain, "explain", false, "show what each stage made of each result")
 	fs.BoolVar(&f.block, "block", false, "print the labelled block that belongs before a user's turn")
+	fs.StringVar(&f.conversation, "conversation", "", "where the results are shown: what is said there of them afterwards confirms nothing")
 	fs.BoolVar(&f.passive, "passive", false, "do not count this as use")
 	return cmd
 }
@@ -95,7 +96,7 @@ func (s *session) recall(ctx context.Context, f recallFlags, floor *float64, wor
 	answer, err := s.engine.Recall(ctx, engine.Recall{Scope: oxbow.Scope{Tenant: s.tenant, Name: f.scope}, Text: words,
 		State:    recall.State{Goal: f.goal, Step: f.step, Open: f.open},
 		Strategy: f.strategy, Limit: f.limit, Floor: floor, Budget: f.budget, AsOf: asOf, Include: include,
-		Slot: f.slot, Kind: oxbow.Kind(f.kind), Tag: f.tag, Passive: f.passive})
+		Slot: f.slot, Kind: oxbow.Kind(f.kind), Tag: f.tag, Passive: f.passive, Conversation: f.conversation})
 	if err != nil {
 		return err
 	}

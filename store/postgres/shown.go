@@ -1,0 +1,36 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/oxbow-memory/oxbow"
+)
+
+const shown = `
+	SELECT w.memory, w.conversation, w.at FROM shown w JOIN scopes s ON s.seq = w.scope
+	WHERE w.memory = ANY ($1) AND s.tenant = $2 ORDER BY w.memory, w.conversation`
+
+// Shown implements store.ShownReader.
+func (r reader) Shown(ctx context.Context, tenant string, ids []string) ([]oxbow.Shown, error) {
+	return collect(ctx, r.q, "read what was shown", func(rows pgx.Rows) (oxbow.Shown, error) {
+		var s oxbow.Shown
+		err := rows.Scan(&s.Memory, &s.Conversation, &s.At)
+		s.At = s.At.UTC()
+		return s, err
+	}, shown, ids, tenant)
+}
+
+const putShown = `
+	INSERT INTO shown (memory, conversation, scope, at)
+	SELECT m.id, $1, m.scope, $2 FROM memories m JOIN scopes s ON s.seq = m.scope
+	WHERE m.id = ANY ($3) AND s.tenant = $4 AND s.name = $5 ORDER BY m.id ON CONFLICT DO NOTHING`
+
+// PutShown implements store.ShownWriter.
+func (t *tx) PutShown(ctx context.Context, s oxbow.Scope, conversation string, ids []string, at time.Time) error {
+	_, err := t.q.Exec(ctx, putShown, conversation, ts(at), slices.Clone(ids), s.Tenant, s.Name)
+	return translate(err, "keep what was shown")
+}
