@@ -117,6 +117,21 @@ func TestOpen(t *testing.T) {
 	})
 }
 
+func TestPlans(t *testing.T) {
+	t.Parallel()
+
+	t.Run("are not compiled, however dear a table without an index is made", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		for setting, want := range map[string]string{"enable_seqscan": "off", "jit": "off"} {
+			var got string
+			if err := s.pool.QueryRow(t.Context(), `SELECT current_setting($1)`, setting).Scan(&got); err != nil || got != want {
+				t.Errorf("%s is %q, error %v", setting, got, err)
+			}
+		}
+	})
+}
+
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 
@@ -342,6 +357,52 @@ func TestApply(t *testing.T) {
 		var terms int
 		if err := s.pool.QueryRow(t.Context(), `SELECT count(*) FROM memory_terms`).Scan(&terms); err != nil || terms != 1 {
 			t.Errorf("%d terms are left of earlier texts, error %v", terms-1, err)
+		}
+	})
+}
+
+func TestRetire(t *testing.T) {
+	t.Parallel()
+
+	t.Run("gives the place behind what was used while it waited for the rows", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		apply(t, s, created("a"))
+		m, err := s.Memory(t.Context(), ada.Tenant, oxbow.NewID("a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan store.Retired, 1)
+		inTx(t, s, func(ctx context.Context, tx store.Tx) error {
+			if _, err := tx.Use(ctx, ada.Tenant, []string{m.ID}, m.FadesAt); err != nil {
+				return err
+			}
+			go func() {
+				var got store.Retired
+				err := s.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx store.Tx) (err error) {
+					got, err = tx.Retire(ctx, store.Batch{Scope: ada, Run: "r", Now: m.FadesAt, RecordedAt: m.FadesAt},
+						store.Retirement{Type: oxbow.ArchivedEvent, Actor: "schedule", Limit: 9})
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				done <- got
+			}()
+			for waiting := 0; waiting == 0; { // until it stands before the row
+				err := s.pool.QueryRow(ctx, `SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.datname = current_database()
+					JOIN pg_stat_activity a ON a.pid = l.pid AND a.datid = d.oid WHERE NOT l.granted`).Scan(&waiting)
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if got, want := <-done, (store.Retired{Last: store.Place(m.FadesAt, m.ID)}); got != want {
+			t.Errorf("it gives %v, want %v", got, want)
+		}
+		if m, err := s.Memory(t.Context(), ada.Tenant, m.ID); err != nil || m.Status != oxbow.Active {
+			t.Errorf("the memory that was used is %s, error %v", m.Status, err)
 		}
 	})
 }
