@@ -86,7 +86,10 @@ func (e *Engine) ingestScope(ctx context.Context, s oxbow.Scope, turns []oxbow.T
 		}
 		return tx.Enqueue(ctx, []river.InsertManyParams{insert(jobs.Extract{Tenant: s.Tenant, Scope: s.Name})})
 	})
-	return done, err
+	if err != nil { // also the commit's: then nothing of it is stored
+		return Ingested{}, err
+	}
+	return done, nil
 }
 
 // saysOther gives 1 when a turn that is known already has other words than those

@@ -111,6 +111,7 @@ func TestIngest(t *testing.T) {
 		story{"stores the same id once, whatever it says", sameID},
 		story{"normalises and redacts before anything is stored", cleansTurns},
 		story{"keeps scopes apart", scopesApart},
+		story{"counts no turn whose commit failed", losesCommit},
 	)
 }
 
