@@ -193,7 +193,7 @@ func (d Deps) retire(ctx context.Context, tx store.Tx, args PassArgs, p pass, af
 	done, err := tx.Retire(ctx, d.batch(args.About), store.Retirement{Type: p.retires, Reason: p.reason,
 		Actor: actor(args.About), After: after, Limit: limit})
 	if err != nil || done.Count == 0 {
-		return after, nil, err
+		return done.Last, nil, err // past what was used meanwhile: more may be due behind it
 	}
 	return done.Last, map[string]int{string(p.retires): done.Count}, nil
 }

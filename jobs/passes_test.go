@@ -26,6 +26,7 @@ func TestDecay(t *testing.T) {
 		story{"shares its allowance with a prune at the same hour", func(b *lab.Bench) { brakeShared(b, "decay", "prune") }},
 		story{"leaves a prune that came second what it left of the allowance", func(b *lab.Bench) { brakeShared(b, "prune", "decay") }},
 		story{"lets what is used between the reading and the writing stay", usedMeanwhile},
+		story{"goes on behind a batch of which everything was used meanwhile", batchUsedMeanwhile},
 		story{"goes on where a failure in its second batch left it", resumes},
 		story{"ends well in a scope that nobody ever wrote to", unknownScope},
 	)
@@ -163,6 +164,45 @@ func usedMeanwhile(b *lab.Bench) {
 	b.Pass("decay", b.Clock.Now())
 	equal(b, "the one that was used", b.Get(used.ID).Status, oxbow.Active)
 	equal(b, "the idle one", b.Get(idle.ID).Status, oxbow.Archived)
+	b.Clean()
+}
+
+// taken is a store in which somebody used, while it was being locked, all that
+// the first batch of a pass had found due.
+type taken struct {
+	store.Store
+	left int
+}
+
+func (s *taken) InTx(ctx context.Context, fn func(context.Context, store.Tx) error) error {
+	return s.Store.InTx(ctx, func(ctx context.Context, tx store.Tx) error { return fn(ctx, takenTx{tx, s}) })
+}
+
+type takenTx struct {
+	store.Tx
+	s *taken
+}
+
+// Retire gives what a database gives then; that Postgres does is tested there.
+func (t takenTx) Retire(ctx context.Context, b store.Batch, r store.Retirement) (store.Retired, error) {
+	if t.s.left == 0 {
+		return t.Tx.Retire(ctx, b, r)
+	}
+	t.s.left--
+	due, err := t.Faded(ctx, b.Scope, b.Now, r.After, r.Limit)
+	if err != nil || len(due) == 0 {
+		return store.Retired{Last: r.After}, err
+	}
+	last := due[len(due)-1]
+	return store.Retired{Last: store.Place(last.FadesAt, last.ID)}, nil
+}
+
+func batchUsedMeanwhile(b *lab.Bench) {
+	now := fadeMany(b, 12)
+	deps := b.Deps()
+	deps.Store, deps.PassBatch = &taken{deps.Store, 1}, 5
+	b.Must(b.Do(b.Ctx, deps, lab.RowOf(b, passArgs(b, "decay", oxbow.NewID("run", b.Scope.Tenant), now))))
+	equal(b, "those that were used", active(b), 5)
 	b.Clean()
 }
 

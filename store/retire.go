@@ -33,8 +33,10 @@ func (r Retirement) Patches() (before, after oxbow.Patch, err error) {
 
 // Retired is what a retirement did.
 type Retired struct {
-	Count int    // how many memories it changed
-	Last  string // the Place of the last of them, else the one it began after
+	Count int // how many memories it changed
+	// Last is the Place of the last that was due, also when it was used meanwhile
+	// and so stayed; the one that it began after when nothing was due.
+	Last string
 }
 
 // Place names a place in an order by instant and then by id, for going on after
