@@ -9,7 +9,7 @@
 // and docs/recall.md says where each rule comes from.
 //
 //	r := recall.New(recall.Config{Store: st, Embedder: offline.NewEmbedder()})
-//	answer, err := r.Ask(ctx, recall.Query{Scope: scope, Text: "which database do we use?"})
+//	answer, err := r.Ask(ctx, recall.Query{Scope: scope, Text: "do we use PostgreSQL or MySQL?"})
 //	preamble := recall.Render(answer, now, zone)
 //
 // Only memories that are active, unexpired and unfaded are recalled, unless the

@@ -85,8 +85,12 @@ func Weigh(q SearchQuery, counts []Posting, n int) []Weight {
 	return out
 }
 
-// OneOf gives the one id that a prefix stands for.
+// OneOf gives the one id that a prefix stands for. Nothing stands for nothing: a
+// script's variable that was never set must not erase the only memory.
 func OneOf(thing, prefix string, ids []string) (string, error) {
+	if prefix == "" {
+		return "", oxbow.Errorf(oxbow.CodeInvalid, "the id of the %s is empty; oxbow %s list shows those there are", thing, thing)
+	}
 	switch len(ids) {
 	case 0:
 		return "", oxbow.Errorf(oxbow.CodeNotFound, "there is no %s %s; oxbow %s list shows those there are", thing, prefix, thing)

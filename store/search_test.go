@@ -103,4 +103,12 @@ func TestOneOf(t *testing.T) {
 			}
 		}
 	})
+
+	t.Run("takes an empty id for no id, also where there is only one", func(t *testing.T) {
+		t.Parallel()
+		got, err := store.OneOf("memory", "", []string{"abc"})
+		if got != "" || oxbow.CodeOf(err) != oxbow.CodeInvalid {
+			t.Errorf("an empty id gives %q and %v", got, err)
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -148,8 +149,20 @@ func evalPairs(ctx context.Context, e evaluation) (figures, error) {
 		{"precision", portion(got.Precision)}, {"recall", portion(got.Recall)}, {"f1", portion(got.F1)},
 		{"confirm", fmt.Sprintf("%d found, precision %s", got.Confirms, portion(got.ConfirmPrecision))},
 		{"conflicts", fmt.Sprintf("%d contradictions and %d others only flagged", got.Conflicts, got.WrongConflicts)},
-		{"wrong", fmt.Sprintf("%d superseded that are no contradiction %v", got.WrongSupersedes, got.Traps)},
+		{"wrong", fmt.Sprintf("%d superseded that are no contradiction%s", got.WrongSupersedes, byTrap(got.Traps))},
 	}, misses}, err
+}
+
+// byTrap says which traps were fallen into, and how often, in the order of their names.
+func byTrap(traps map[string]int) string {
+	if len(traps) == 0 {
+		return ""
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(traps)) {
+		out = append(out, fmt.Sprintf("%s %d", name, traps[name]))
+	}
+	return ", by trap: " + strings.Join(out, ", ")
 }
 
 func evalExpiry(ctx context.Context, e evaluation) (figures, error) {

@@ -205,7 +205,11 @@ func (p *printer) memory(m engine.View) {
 		sure += ", not rated yet"
 	}
 	p.pair("confidence", sure)
-	p.pair("strength", fmt.Sprintf("%.2f, half-life %.0f days", m.Strength, m.HalfLife))
+	strong := fmt.Sprintf("%.2f", m.Strength)
+	if m.HalfLife > 0 { // what is pinned has none
+		strong += fmt.Sprintf(", half-life %.0f days", m.HalfLife)
+	}
+	p.pair("strength", strong)
 	p.pair("used", number(m.AccessCount, "time", "times")+since(m.LastUsedAt))
 	p.pair("said", stamp(m.SaidAt)+" by "+string(m.Source))
 	p.pair("speaker", m.Content.Speaker)

@@ -31,11 +31,11 @@ past its end and not faded is recalled, and nothing is printed when nothing fits
 
 What is recalled counts as used, once a day, because somebody asked for it. --passive
 says that nobody did: the results are put into a prompt by themselves.`,
-		Example: `  oxbow recall "which database do we use?"
+		Example: `  oxbow recall "do we use PostgreSQL or MySQL?"
   oxbow recall "timezone" --strategy facts --slot user
   oxbow recall "deploy failed: exit 137" --strategy composite --goal "ship 2.1" --step deploy
   oxbow recall "where do I live?" --as-of 2026-03-01
-  oxbow recall "which database?" --include superseded --explain`,
+  oxbow recall "PostgreSQL" --include superseded --explain`,
 		RunE: a.asksFor(&f),
 	}
 	fs := cmd.Flags()
@@ -125,7 +125,11 @@ func (p *printer) answer(a recall.Answer, explain bool) {
 		p.table(t)
 	}
 	if a.Rest != nil {
-		p.prose("", "  ", fmt.Sprintf("and %d more, over the budget: %s", len(a.Rest.IDs), a.Rest.Text))
+		rest := fmt.Sprintf("and %d more, over the budget", len(a.Rest.IDs))
+		if a.Rest.Text != "" { // the budget may hold not even a few words
+			rest += ": " + a.Rest.Text
+		}
+		p.prose("", "  ", rest)
 	}
 	for _, r := range a.Results {
 		if !explain {

@@ -190,8 +190,10 @@ func TestSimilarityOfAnEmbedder(t *testing.T) {
 func TestABadLineIsNamed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"{\"old\": \"a\"}\nnot JSON": "line 2",
-		"":                           "no example",
+		`{"old": "a", "new": "b", "label": "neutral"}` + "\nnot JSON": "line 2",
+		`{"old": "a", "new": "b"}`:                                    "line 1",
+		`{"text": "a"}`:                                               "line 1",
+		"":                                                            "no example",
 	} {
 		_, err := eval.RatePairs(context.Background(), strings.NewReader(text), offline.New())
 		if oxbow.CodeOf(err) != oxbow.CodeInvalid || !strings.Contains(err.Error(), want) {

@@ -61,6 +61,9 @@ func RatePairs(ctx context.Context, r io.Reader, j llm.Judge) (Pairs, error) {
 	out := Pairs{Traps: map[string]int{}}
 	right := 0
 	err := each(r, func(line int, e pairExample) error {
+		if e.Old == "" || e.New == "" || e.Label == "" {
+			return oxbow.Errorf(oxbow.CodeInvalid, "line %d is not an example of this task: it needs old, new and label; docs/judge.md has the form", line)
+		}
 		got, err := relation(ctx, j, e.Old, e.New)
 		if err != nil {
 			return err
