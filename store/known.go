@@ -54,6 +54,14 @@ func (c *Scopes) Put(s oxbow.Scope, k Known) {
 	c.at[s] = k
 }
 
+// Forget gives up what is known of all scopes, because it may have been learnt
+// from a database that is not the one any more.
+func (c *Scopes) Forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = nil
+}
+
 // own gives settings that nobody else holds: a policy has a map.
 func own(s *oxbow.ScopeSettings) *oxbow.ScopeSettings {
 	c := *s

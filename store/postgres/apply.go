@@ -25,6 +25,9 @@ func (t *tx) LockScope(ctx context.Context, s oxbow.Scope, now time.Time) (oxbow
 	}
 	found, locked, err := t.lockScope(ctx, s)
 	if !locked && err == nil {
+		if _, known := t.known.Get(s); known {
+			t.known.Forget() // it was there once, so this is another database
+		}
 		t.hold(s, held{changed: true})
 		t.write("make the scope", insertScope, s.Tenant, s.Name, store.JSON(oxbow.DefaultPolicy()), ts(now))
 		found, _, err = t.lockScope(ctx, s)
@@ -32,11 +35,12 @@ func (t *tx) LockScope(ctx context.Context, s oxbow.Scope, now time.Time) (oxbow
 	return found, err
 }
 
-const lockAsKnown = `SELECT 1 FROM scopes WHERE seq = $1 AND version = $2 FOR NO KEY UPDATE`
+const lockAsKnown = `SELECT 1 FROM scopes WHERE seq = $1 AND version = $2 AND tenant = $3 AND name = $4 FOR NO KEY UPDATE`
 
 // lockKnown locks a scope as this process has read it before, which costs no
 // answer of its own: the server breaks the transaction off when the settings are
-// others by now.
+// others by now, or the number is another scope's, as after a backup was restored
+// behind this process's back.
 func (t *tx) lockKnown(s oxbow.Scope) (oxbow.ScopeSettings, bool) {
 	h := t.scopes[s]
 	if h.settings != nil {
@@ -46,7 +50,7 @@ func (t *tx) lockKnown(s oxbow.Scope) (oxbow.ScopeSettings, bool) {
 	if !ok || !t.assume || h.changed || k.Settings == nil {
 		return oxbow.ScopeSettings{}, false
 	}
-	t.pipe.waiting.must("lock the scope", 1, errMissed, lockAsKnown, k.Seq, k.Settings.Version)
+	t.pipe.waiting.must("lock the scope", 1, errMissed, lockAsKnown, k.Seq, k.Settings.Version, s.Tenant, s.Name)
 	t.hold(s, held{seq: k.Seq, settings: k.Settings})
 	return *k.Settings, true
 }

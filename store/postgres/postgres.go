@@ -106,6 +106,13 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if conf.ConnConfig.ConnectTimeout == 0 {
 		conf.ConnConfig.ConnectTimeout = connectTimeout
 	}
+	// Whoever answers after connections were lost may be a standby that had not
+	// heard of the newest scopes.
+	known := &store.Scopes{}
+	conf.AfterConnect = func(context.Context, *pgx.Conn) error {
+		known.Forget()
+		return nil
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, conf)
 	if err != nil {
 		return nil, unreachable(ctx, conf.ConnConfig, err)
@@ -114,7 +121,6 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		pool.Close()
 		return nil, unreachable(ctx, conf.ConnConfig, err)
 	}
-	known := &store.Scopes{}
 	s := &Store{reader: reader{q: pool, known: known}, pool: pool, schema: cfg.Schema, known: known}
 	// River tells workers of an insert at most once per FetchCooldown; a job
 	// that falls into the gap waits for the next poll. Shorter is dearer here: a

@@ -275,6 +275,23 @@ func TestInTx(t *testing.T) {
 		apply(t, s, created("a"))
 	})
 
+	t.Run("writes nothing into a scope that has the number of one it knew, and reads nothing from it then", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		apply(t, s, created("a"))
+		apply(t, s, created("b")) // by now the scope is known
+		if _, err := s.pool.Exec(t.Context(), `UPDATE scopes SET name = 'user:bob'`); err != nil {
+			t.Fatal(err)
+		}
+		apply(t, s, created("c"))
+		for name, want := range map[string]int{"user:bob": 2, ada.Name: 1} {
+			ms, err := s.ListMemories(t.Context(), store.MemoryFilter{Tenant: ada.Tenant, Scope: name, Limit: 9})
+			if err != nil || len(ms) != want {
+				t.Errorf("%s has %d memories, want %d, error %v", name, len(ms), want, err)
+			}
+		}
+	})
+
 	t.Run("locks a scope, new or not, for one transaction at a time", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
