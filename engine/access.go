@@ -123,7 +123,7 @@ func (e *Engine) RevokeKey(ctx context.Context, tenant, id string) (oxbow.Key, e
 	return k, e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error { return tx.PutKey(ctx, k) })
 }
 
-// usedEvery is how fine the last use of a key is kept.
+// usedEvery is how often, at most, the last use of a key is written down.
 const usedEvery = time.Hour
 
 var errNoKey = oxbow.Errorf(oxbow.CodeUnauthorized, "a key is needed: send it as Authorization: Bearer KEY; oxbow key create makes one")
@@ -146,7 +146,7 @@ func (e *Engine) Authenticate(ctx context.Context, secret string) (Caller, error
 		return Caller{}, errNoKey
 	}
 	if now.Sub(k.LastUsedAt) >= usedEvery {
-		k.LastUsedAt = now.Truncate(usedEvery)
+		k.LastUsedAt = now
 		// A database that takes no writes must not keep readers out.
 		_ = e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error { return e.touchKey(ctx, tx, k) })
 	}

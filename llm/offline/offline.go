@@ -104,7 +104,8 @@ func ReadDetails(text string, saidAt time.Time) []oxbow.Detail {
 
 // Cue gives words that a search for the statement's candidates should look for
 // beside its own: the other spellings of the tools it names, and, when it says
-// that a tool took another's place, the rivals of the newcomer. A statement that
+// that a tool took another's place, the rivals of the newcomer; for a home, an
+// employer or a diet the words that others may have stated theirs by. A statement that
 // says "we're on MySQL now" shares no word with the notes on PostgreSQL that it
 // makes outdated.
 func (*Judge) Cue(s llm.Statement) string { return cue(s) }

@@ -451,5 +451,22 @@ func cue(s llm.Statement) string {
 			words = append(words, rivals(t)...)
 		}
 	}
+	details := s.Details
+	if details == nil {
+		details = readDetails(c)
+	}
+	for _, d := range details {
+		words = append(words, otherwise[d.Attribute])
+	}
 	return strings.Join(words, " ")
+}
+
+// otherwise holds, for attributes that people state in one word and change in
+// another, all those words: who says "I moved to Bergen" shares none with "I live
+// in Oslo". They stand under both, so that the order of arrival does not matter.
+var otherwise = map[string]string{
+	"home":     "live moved relocated based settled",
+	"employer": "work joined employed hired",
+	"diet":     "eat vegan vegetarian",
+	"eat":      "vegan vegetarian",
 }

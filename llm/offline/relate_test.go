@@ -213,6 +213,21 @@ func TestCueNamesTheRivalsOfANewcomer(t *testing.T) {
 	}
 }
 
+func TestCueNamesTheOtherWordsOfAHome(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"I live in Oslo": "moved", "I moved to Bergen": "live", "I work at Acme": "joined", "I joined Globex": "work",
+		"I am vegetarian": "eat", "I eat meat again": "vegetarian",
+	} {
+		if got := read(New().Cue(llm.Statement{Text: text, SaidAt: wednesday})); !got.has(want) {
+			t.Errorf("the cue of %q misses %s: %s", text, want, got.text)
+		}
+	}
+	if got := read(New().Cue(llm.Statement{Text: "The report is due", SaidAt: wednesday})); got.has("moved") {
+		t.Errorf("the cue of what is no home names one: %s", got.text)
+	}
+}
+
 func BenchmarkRelate(b *testing.B) {
 	s := llm.Statement{Text: "We migrated from PostgreSQL to MySQL", SaidAt: wednesday.AddDate(0, 0, 30)}
 	o := llm.Statement{Label: "c1", Text: "The PostgreSQL connection pool is capped at 20 since March 15", SaidAt: wednesday}
