@@ -19,7 +19,8 @@ type dbState struct {
 	Database string `json:"database"`
 	Version  int64  `json:"version"`
 	Wanted   int64  `json:"wanted"`
-	State    string `json:"state"` // current, older or newer
+	State    string `json:"state"`             // current, older or newer
+	Vectors  string `json:"vectors,omitempty"` // of Postgres: whether pgvector is used
 }
 
 // onDatabase opens the database as it is, for fn and then to say how it stands.
@@ -45,7 +46,7 @@ func (a *app) showDatabase(ctx context.Context, st store.Store) error {
 	if err != nil {
 		return err
 	}
-	out := dbState{Database: st.Describe(), Version: have, Wanted: want, State: "current"}
+	out := dbState{Database: st.Describe(), Version: have, Wanted: want, State: "current", Vectors: vectorSearch(st)}
 	switch {
 	case have < want:
 		out.State = "older"
@@ -57,7 +58,19 @@ func (a *app) showDatabase(ctx context.Context, st store.Store) error {
 		p.pair("version", fmt.Sprintf("%d, and this program's is %d", have, want))
 		p.pair("state", map[string]string{"current": "current", "older": "older; bring it up with: oxbow db migrate",
 			"newer": "newer than this program; use a newer oxbow"}[out.State])
+		if out.Vectors != "" {
+			p.pair("vectors", out.Vectors)
+		}
 	})
+}
+
+// vectorSearch says what finds the nearest vectors, where a database could do
+// that itself.
+func vectorSearch(st store.Store) string {
+	if s, ok := st.(interface{ VectorSearch() string }); ok {
+		return s.VectorSearch()
+	}
+	return ""
 }
 
 func dbMigrateCommand(a *app) *cobra.Command {

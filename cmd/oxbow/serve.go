@@ -89,6 +89,7 @@ func (s *session) serve(ctx context.Context, o serving) error {
 	})
 	group.Go(func() error {
 		if o.noWork {
+			logVectors(running, log, s.st)
 			<-running.Done()
 			return nil
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/llm/offline"
+	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
@@ -57,6 +58,7 @@ func (s *session) work(ctx context.Context) error {
 	}
 	log.InfoContext(ctx, "working", slog.String("database", s.st.Describe()), slog.String("judge", s.judge.Name()),
 		slog.Int(jobs.QueueWrite, conf.Write), slog.Int(jobs.QueueMaintenance, conf.Maintenance), slog.Int(jobs.QueueSynthesis, conf.Synthesis))
+	logVectors(ctx, log, s.st)
 	<-ctx.Done()
 	log.InfoContext(ctx, "stopping", slog.String("within", conf.StopWithin.String()))
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), conf.StopWithin+stopGrace)
@@ -66,6 +68,13 @@ func (s *session) work(ctx context.Context) error {
 	}
 	log.InfoContext(ctx, "stopped")
 	return nil
+}
+
+// logVectors says once what finds the nearest vectors.
+func logVectors(ctx context.Context, log *slog.Logger, st store.Store) {
+	if search := vectorSearch(st); search != "" {
+		log.InfoContext(ctx, "vectors", slog.String("search", search))
+	}
 }
 
 // quietRiver leaves out what the queue says of itself every few seconds.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -85,7 +86,7 @@ func (s *Store) migrate(ctx context.Context) error {
 			return translate(err, "migrate the queue")
 		}
 	}
-	return nil
+	return s.migrateIndex(ctx)
 }
 
 // unusedIndexes are River's for searching jobs by what is in their arguments and
@@ -174,7 +175,11 @@ var checks = []string{
 // pg_checksums do, and are the server's operator's to run.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
 	var found []string
-	for _, query := range checks {
+	queries := checks
+	if s.index.there() {
+		queries = append(slices.Clone(checks), indexCheck)
+	}
+	for _, query := range queries {
 		more, err := collect(ctx, s.q, "check the tables", scanString, query+` LIMIT 100`)
 		if err != nil {
 			return nil, err
@@ -193,8 +198,12 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 // replicas until they follow, and in backups until they are thrown away; and
 // what the file system does with the old file is not ours to say.
 func (s *Store) Vacuum(ctx context.Context) error {
-	for _, stmt := range []string{`VACUUM (FULL) contents, llm_answers, vectors`,
-		`VACUUM (FULL) graph_nodes, graph_mentions, graph_aliases, graph_edges`, `VACUUM memory_terms, memory_events`} {
+	statements := []string{`VACUUM (FULL) contents, llm_answers, vectors`,
+		`VACUUM (FULL) graph_nodes, graph_mentions, graph_aliases, graph_edges`, `VACUUM memory_terms, memory_events`}
+	if s.index.there() {
+		statements = append(statements, `VACUUM (FULL) vector_index`)
+	}
+	for _, stmt := range statements {
 		if _, err := s.pool.Exec(ctx, stmt); err != nil {
 			return translate(err, "rewrite the tables")
 		}

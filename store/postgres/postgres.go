@@ -121,7 +121,12 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		pool.Close()
 		return nil, unreachable(ctx, conf.ConnConfig, err)
 	}
-	s := &Store{reader: reader{q: pool, known: known}, pool: pool, schema: cfg.Schema, known: known}
+	index := &vectorIndex{}
+	if err := index.look(ctx, pool, cfg.Schema); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	s := &Store{reader: reader{q: pool, known: known, index: index}, pool: pool, schema: cfg.Schema, known: known}
 	// River tells workers of an insert at most once per FetchCooldown; a job
 	// that falls into the gap waits for the next poll. Shorter is dearer here: a
 	// transaction that notifies holds a lock of the whole server until its
@@ -204,6 +209,7 @@ var _ store.Tx = (*tx)(nil)
 type reader struct {
 	q     querier
 	known *store.Scopes
+	index *vectorIndex
 }
 
 // ts gives a time as it is stored: whole milliseconds, because SQLite keeps no

@@ -119,11 +119,6 @@ func (r reader) Standing(ctx context.Context, q store.StandingQuery) ([]store.St
 	}, standingOf, texts(q.Statuses), ts(q.Now), q.Numbers, seq)
 }
 
-// NearestVectors implements store.VectorReader.
-func (r reader) NearestVectors(context.Context, store.NearestQuery) ([]store.Hit, bool, error) {
-	return nil, false, nil
-}
-
 const (
 	markScope  = `UPDATE scopes SET vectors = vectors + 1 WHERE seq = $1`
 	putVectors = `
