@@ -66,11 +66,12 @@ func (s *Store) VectorSearch() string {
 
 // nearestOf has the extension's schema instead of EXTENSION, because that is
 // not on the search_path. The operator gives the dot product with its sign
-// turned, and fails where lengths differ.
+// turned, and fails where lengths differ. OFFSET keeps the server from working it
+// out once for each place that names the score.
 const nearestOf = `
 	SELECT n.memory, n.score FROM (
 		SELECT i.memory, -(CASE WHEN i.dimensions = $4 THEN i.v OPERATOR(EXTENSION.<#>) (SELECT $3::real[]::EXTENSION.vector) END) AS score
-		FROM vector_index i WHERE i.scope = $1 AND i.embedder = $2) n
+		FROM vector_index i WHERE i.scope = $1 AND i.embedder = $2 OFFSET 0) n
 	WHERE n.score > 0 AND n.score <> 'NaN' ORDER BY n.score DESC, n.memory LIMIT $5`
 
 // NearestVectors implements store.VectorReader: exactly, where there is
