@@ -28,6 +28,10 @@ const (
 	ErasedEvent   EventType = "erased"
 )
 
+// EventTypes lists every type, in the order in which they are documented.
+var EventTypes = []EventType{Created, Rated, Reinforced, Dated, Edited, PinnedEvent, UnpinnedEvent, Linked, Refused,
+	SupersededBy, CompressedTo, ExpiredEvent, ArchivedEvent, Restored, Released, ErasedEvent}
+
 // Instant is a time in an event's patch; zero is written as the empty string,
 // which says that there is none.
 type Instant struct{ time.Time }

@@ -101,20 +101,14 @@ const mayKey = "may"
 func (a *API) identify(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	c, err := a.cfg.Guard.Caller(r)
-	status := http.StatusUnauthorized
-	if err == nil {
-		may, _ := ctx.Operation().Metadata[mayKey].(oxbow.Permission)
-		err, status = c.May(may), http.StatusForbidden
-	}
 	if err != nil {
-		p := a.problem(r.Context(), err)
-		if p.Code == oxbow.CodeUnauthorized {
-			p.Status, p.Title = status, http.StatusText(status)
-		}
-		if p.Status == http.StatusUnauthorized {
-			w.Header().Set("WWW-Authenticate", `Bearer realm="oxbow"`)
-		}
-		access.Answer(w, p)
+		a.problem(r.Context(), err) // logs what is internal
+		access.Answer(w, access.Unidentified(w, err))
+		return
+	}
+	may, _ := ctx.Operation().Metadata[mayKey].(oxbow.Permission)
+	if err := c.May(may); err != nil {
+		access.Answer(w, a.problem(r.Context(), err))
 		return
 	}
 	next(huma.WithContext(ctx, access.WithCaller(ctx.Context(), c)))

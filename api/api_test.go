@@ -368,6 +368,7 @@ func refusals(d *door) {
 		{"a limit out of range", "GET", "/v1/memories?limit=5000", nil, 422, "limit"},
 		{"an unknown parameter", "GET", "/v1/memories?colour=blue", nil, 422, "colour"},
 		{"a turn of nothing", "POST", "/v1/turns", map[string]any{"turns": []any{map[string]any{"scope": "a"}}}, 422, "turn 1"},
+		{"a type of event that is none", "GET", "/v1/events?type=exploded", nil, 422, "no type of event"},
 		{"a cursor that is none", "GET", "/v1/events?cursor=x", nil, 422, "cursor"},
 		{"a body over the limit", "POST", "/v1/memories", map[string]any{"scope": "a", "text": strings.Repeat("x", 2<<20)}, 413, "too large"},
 		{"a route that is none", "GET", "/v1/nothing", nil, 404, ""},

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -25,6 +26,9 @@ type EventQuery struct {
 func (q EventQuery) filter(ctx context.Context, e *engine.Engine, tenant string) (store.EventFilter, error) {
 	f := store.EventFilter{Tenant: tenant, Scope: q.Scope, Since: q.Since}
 	for _, t := range q.Type {
+		if !slices.Contains(oxbow.EventTypes, oxbow.EventType(t)) {
+			return f, oxbow.Errorf(oxbow.CodeInvalid, "there is no type of event %q: use some of %v", t, oxbow.EventTypes)
+		}
 		f.Types = append(f.Types, oxbow.EventType(t))
 	}
 	var err error

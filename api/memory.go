@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -205,21 +206,12 @@ func statuses(names []string) ([]oxbow.Status, error) {
 	var out []oxbow.Status
 	for _, n := range names {
 		s := oxbow.Status(n)
-		if !known(oxbow.Statuses, s) {
+		if !slices.Contains(oxbow.Statuses, s) {
 			return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no status %q: use one of %v, or all", n, oxbow.Statuses)
 		}
 		out = append(out, s)
 	}
 	return out, nil
-}
-
-func known[T comparable](all []T, v T) bool {
-	for _, a := range all {
-		if a == v {
-			return true
-		}
-	}
-	return false
 }
 
 func editMemory(ctx context.Context, c call, in *editInput) (written, error) {

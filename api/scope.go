@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
@@ -122,7 +123,7 @@ func (a *API) keys() {
 // what its maker may not.
 func createKey(ctx context.Context, c call, in *createKeyInput) (engine.NewKey, error) {
 	for _, p := range in.Body.Permissions {
-		if known(oxbow.Permissions, p) {
+		if slices.Contains(oxbow.Permissions, p) {
 			if err := c.May(p); err != nil {
 				return engine.NewKey{}, err
 			}

@@ -15,6 +15,9 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
+// Passes are the periodic jobs that can be started by hand.
+var Passes = jobs.Passes
+
 // Order asks for a job by hand.
 type Order struct {
 	Name     string // decay, expire, prune, cluster, extract, contradiction or embed

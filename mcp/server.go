@@ -94,11 +94,7 @@ func (d *Door) HTTP(guard *access.Guard) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := guard.Caller(r)
 		if err != nil {
-			p := access.ProblemOf(err)
-			if p.Code == oxbow.CodeUnauthorized {
-				p.Status, p.Title = http.StatusUnauthorized, http.StatusText(http.StatusUnauthorized)
-				w.Header().Set("WWW-Authenticate", `Bearer realm="oxbow"`)
-			}
+			p := access.Unidentified(w, err)
 			if p.Code == oxbow.CodeInternal {
 				d.cfg.Log.ErrorContext(r.Context(), "request failed", slog.String("error", err.Error()))
 			}

@@ -44,6 +44,9 @@ type Job struct {
 	FinalizedAt time.Time       `json:"finalized_at,omitzero"`
 }
 
+// JobStates are River's.
+var JobStates = []string{"available", "running", "scheduled", "retryable", "pending", "completed", "cancelled", "discarded"}
+
 // JobFilter selects jobs.
 type JobFilter struct {
 	Tenant   string

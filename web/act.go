@@ -62,8 +62,8 @@ func (c *Console) acts() {
 	})
 	c.act("runs", oxbow.MayMaintain, func(ctx context.Context, a ask) (string, string, error) {
 		name := a.PostFormValue("job")
-		if !slices.Contains(passNames, name) {
-			return "", "", oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q to start here: use one of %v", name, passNames)
+		if !slices.Contains(engine.Passes, name) {
+			return "", "", oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q to start here: use one of %v", name, engine.Passes)
 		}
 		_, err := a.e.RunJob(ctx, engine.Order{Name: name, Tenant: a.Tenant})
 		return "runs", "started", err

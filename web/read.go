@@ -185,16 +185,13 @@ type runsData struct {
 	Plan  []plan
 }
 
-// passNames are the jobs that can be started by hand.
-var passNames = []string{"decay", "expire", "prune", "cluster"}
-
 func (c *Console) runs(ctx context.Context, a ask) (any, error) {
-	d := runsData{Name: a.URL.Query().Get("name"), Names: passNames}
+	d := runsData{Name: a.URL.Query().Get("name"), Names: engine.Passes}
 	var err error
 	if d.Rows, err = a.e.Runs(ctx, store.RunFilter{Tenant: a.Tenant, Name: d.Name, Limit: pageSize}); err != nil {
 		return nil, err
 	}
-	if job := a.URL.Query().Get("plan"); slices.Contains(passNames, job) {
+	if job := a.URL.Query().Get("plan"); slices.Contains(engine.Passes, job) {
 		d.Plan, err = c.plan(ctx, a, job)
 	}
 	return d, err
@@ -269,12 +266,9 @@ type jobsData struct {
 	Next   string
 }
 
-// jobStates are River's.
-var jobStates = []string{"available", "running", "scheduled", "retryable", "completed", "cancelled", "discarded"}
-
 func (c *Console) jobs(ctx context.Context, a ask) (any, error) {
 	q := a.URL.Query()
-	d := jobsData{State: q.Get("state"), States: jobStates}
+	d := jobsData{State: q.Get("state"), States: store.JobStates}
 	f := store.JobFilter{Tenant: a.Tenant, State: d.State, Limit: pageSize}
 	f.BeforeID, _ = strconv.ParseInt(q.Get("before"), 10, 64)
 	var err error
@@ -364,12 +358,9 @@ type eventsData struct {
 	Live                bool
 }
 
-var eventTypes = []oxbow.EventType{oxbow.Created, oxbow.Rated, oxbow.Reinforced, oxbow.Dated, oxbow.Edited, oxbow.PinnedEvent, oxbow.UnpinnedEvent,
-	oxbow.Linked, oxbow.Refused, oxbow.SupersededBy, oxbow.CompressedTo, oxbow.ExpiredEvent, oxbow.ArchivedEvent, oxbow.Restored, oxbow.Released, oxbow.ErasedEvent}
-
 func (c *Console) events(ctx context.Context, a ask) (any, error) {
 	q := a.URL.Query()
-	d := eventsData{Scope: q.Get("scope"), Memory: q.Get("memory"), Type: q.Get("type"), Types: eventTypes, Live: q.Get("live") != ""}
+	d := eventsData{Scope: q.Get("scope"), Memory: q.Get("memory"), Type: q.Get("type"), Types: oxbow.EventTypes, Live: q.Get("live") != ""}
 	f := store.EventFilter{Tenant: a.Tenant, Scope: d.Scope, Newest: true, Limit: pageSize}
 	if d.Type != "" {
 		f.Types = []oxbow.EventType{oxbow.EventType(d.Type)}

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
+	"github.com/oxbow-memory/oxbow/internal/text"
 	"github.com/oxbow-memory/oxbow/recall"
 )
 
@@ -47,25 +47,15 @@ var inTab = map[string]string{"overview": "", "memories": "memories", "memory": 
 // plain gives memory text with the marks that a reader could not see, or that
 // would reorder what they see, made visible. The template escapes the rest.
 func plain(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if r != '\n' && r != '\t' && r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
-			fmt.Fprintf(&b, "<%U>", r)
-			continue
-		}
-		b.WriteRune(r)
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = text.Printable(l)
 	}
-	return b.String()
+	return strings.Join(lines, "\n")
 }
 
 // clip shortens a text for a table or a drawing.
-func clip(s string, n int) string {
-	r := []rune(plain(strings.Join(strings.Fields(s), " ")))
-	if len(r) <= n {
-		return string(r)
-	}
-	return string(r[:n-1]) + "…"
-}
+func clip(s string, n int) string { return text.Clip(plain(s), n) }
 
 func stamp(t time.Time) string {
 	if t.IsZero() {

@@ -214,16 +214,16 @@ func (b *evalBed) enqueue(ctx context.Context, l eval.Loaded) error {
 	run := oxbow.Run{ID: oxbow.NewID("run", "eval", "judge", l.Scope.String()), Scope: l.Scope, Name: "write", Trigger: "operator",
 		Status: oxbow.RunDone, About: l.Now, StartedAt: l.Now, FinishedAt: l.Now}
 	for part := range slices.Chunk(ms, 500) {
-		var todo []river.InsertManyParams
+		var next []river.InsertManyParams
 		for _, m := range part {
 			about := jobs.About{Tenant: l.Scope.Tenant, Scope: l.Scope.Name, Run: run.ID, Now: m.SaidAt, Trigger: "write"}
-			todo = append(todo, river.InsertManyParams{Args: jobs.NewContradiction(about, m)})
+			next = append(next, river.InsertManyParams{Args: jobs.NewContradiction(about, m)})
 		}
 		err := b.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
 			if err := tx.PutRun(ctx, run); err != nil {
 				return err
 			}
-			return tx.Enqueue(ctx, todo)
+			return tx.Enqueue(ctx, next)
 		})
 		if err != nil {
 			return err

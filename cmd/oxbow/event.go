@@ -69,18 +69,14 @@ until Ctrl-C. With -o json each event is one line.`,
 	return cmd
 }
 
-var eventTypes = []oxbow.EventType{oxbow.Created, oxbow.Rated, oxbow.Reinforced, oxbow.Dated, oxbow.Edited, oxbow.PinnedEvent,
-	oxbow.UnpinnedEvent, oxbow.Linked, oxbow.Refused, oxbow.SupersededBy, oxbow.CompressedTo, oxbow.ExpiredEvent,
-	oxbow.ArchivedEvent, oxbow.Restored, oxbow.Released, oxbow.ErasedEvent}
-
 func (s *session) eventFilter(ctx context.Context, f eventFlags) (store.EventFilter, error) {
 	out := store.EventFilter{Tenant: s.tenant, Scope: f.scope, Limit: f.limit}
 	if err := limited(f.limit); err != nil {
 		return out, err
 	}
 	for _, v := range f.types {
-		if !slices.Contains(eventTypes, oxbow.EventType(v)) {
-			return out, usage("there is no type of event %q: use %s", v, text.OneOf(eventTypes))
+		if !slices.Contains(oxbow.EventTypes, oxbow.EventType(v)) {
+			return out, usage("there is no type of event %q: use %s", v, text.OneOf(oxbow.EventTypes))
 		}
 		out.Types = append(out.Types, oxbow.EventType(v))
 	}

@@ -19,9 +19,6 @@ func jobCommand(a *app) *cobra.Command {
 		jobRunCommand(a), jobListCommand(a), jobShowCommand(a), jobRetryCommand(a), jobCancelCommand(a))
 }
 
-// jobStates are River's.
-var jobStates = []string{"available", "running", "scheduled", "retryable", "pending", "completed", "cancelled", "discarded"}
-
 func jobListCommand(a *app) *cobra.Command {
 	var f store.JobFilter
 	var discarded bool
@@ -31,8 +28,8 @@ func jobListCommand(a *app) *cobra.Command {
 			if err := limited(f.Limit); err != nil {
 				return err
 			}
-			if f.State != "" && !slices.Contains(jobStates, f.State) {
-				return oneOfFlag("state", f.State, jobStates...)
+			if f.State != "" && !slices.Contains(store.JobStates, f.State) {
+				return oneOfFlag("state", f.State, store.JobStates...)
 			}
 			if discarded {
 				return s.listDiscarded(ctx, f.Limit)
@@ -44,7 +41,7 @@ func jobListCommand(a *app) *cobra.Command {
 	fs := cmd.Flags()
 	fs.BoolVar(&discarded, "discarded", false, "those that were given up")
 	fs.StringVar(&f.Kind, "kind", "", "only of this kind, such as contradiction")
-	fs.StringVar(&f.State, "state", "", "only in this state: "+strings.Join(jobStates, ", "))
+	fs.StringVar(&f.State, "state", "", "only in this state: "+strings.Join(store.JobStates, ", "))
 	fs.StringVar(&f.Run, "run", "", "only of this run")
 	fs.IntVar(&f.Limit, "limit", 50, "at most so many, up to 1000")
 	return cmd

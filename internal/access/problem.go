@@ -32,6 +32,17 @@ func Answer(w http.ResponseWriter, p *Problem) {
 	_ = json.NewEncoder(w).Encode(p) // the status is sent; nobody is left to tell
 }
 
+// Unidentified gives the problem of a caller whom no key lets in, and says in
+// the header how to come in.
+func Unidentified(w http.ResponseWriter, err error) *Problem {
+	p := ProblemOf(err)
+	if p.Code == oxbow.CodeUnauthorized {
+		p.Status, p.Title = http.StatusUnauthorized, http.StatusText(http.StatusUnauthorized)
+		w.Header().Set("WWW-Authenticate", `Bearer realm="oxbow"`)
+	}
+	return p
+}
+
 // statuses maps the codes of errors to HTTP's.
 var statuses = map[string]int{
 	oxbow.CodeInvalid:      http.StatusUnprocessableEntity,

@@ -215,7 +215,7 @@ func TestTurns(t *testing.T) {
 		t.Parallel()
 		for _, u := range turns {
 			if strings.ContainsAny(u.User+u.Assistant, "{}") {
-				t.Errorf("a placeholder is left: %s", u.User)
+				t.Errorf("a day was not filled in: %s", u.User)
 			}
 		}
 	})
