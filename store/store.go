@@ -104,17 +104,21 @@ type MemoryReader interface {
 
 // MemoryFilter selects memories of a tenant; empty fields do not restrict.
 type MemoryFilter struct {
-	Tenant  string
-	Scope   string
-	Status  []oxbow.Status
-	Kind    oxbow.Kind
-	Slot    string
-	Tag     string
-	Turn    string
-	Since   time.Time // said at or after
-	LiveAt  time.Time // leaves out active ones that have faded or ended by then
-	AfterID string    // the last id of the page before
-	Limit   int       // 1 to 1000
+	Tenant string
+	Scope  string
+	Status []oxbow.Status
+	Kind   oxbow.Kind
+	Kinds  []oxbow.Kind // any of them, beside Kind
+	Slot   string
+	Tag    string
+	Turn   string
+	// Conversation selects what was said in one; of a named scope it is found by
+	// an index, however many memories the scope has.
+	Conversation string
+	Since        time.Time // said at or after
+	LiveAt       time.Time // leaves out active ones that have faded or ended by then
+	AfterID      string    // the last id of the page before
+	Limit        int       // 1 to 1000
 }
 
 // Searcher finds memories by their words.

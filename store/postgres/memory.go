@@ -141,10 +141,21 @@ func (r reader) ListMemories(ctx context.Context, f store.MemoryFilter) ([]oxbow
 		}
 		w.add("m.scope = $", seq)
 	}
+	w.filter(f)
+	query := selectMemory + w.String() + ` ORDER BY m.said_at DESC, m.id DESC` + w.limit(f.Limit)
+	return collect(ctx, r.q, "list memories", scanMemory, query, w.args...)
+}
+
+// filter adds what a filter asks of a memory beside its tenant and scope.
+func (w *where) filter(f store.MemoryFilter) {
 	w.addIf(len(f.Status) > 0, "m.status = ANY($)", texts(f.Status))
 	w.addIf(f.Kind != "", "m.kind = $", f.Kind)
+	w.addIf(len(f.Kinds) > 0, "m.kind = ANY($)", texts(f.Kinds))
 	w.addIf(f.Slot != "", "m.slot = $", f.Slot)
 	w.addIf(f.Turn != "", "m.turn = $", f.Turn)
+	// The index holds what has a conversation only, and is not taken unless the
+	// query says so too.
+	w.addIf(f.Conversation != "", "m.conversation = $ AND m.conversation <> ''", f.Conversation)
 	w.addIf(f.Tag != "", "c.body::jsonb -> 'tags' ? $", f.Tag)
 	w.addIf(!f.Since.IsZero(), "m.said_at >= $", ts(f.Since))
 	if !f.LiveAt.IsZero() {
@@ -152,8 +163,6 @@ func (r reader) ListMemories(ctx context.Context, f store.MemoryFilter) ([]oxbow
 		w.add("(m.status <> 'active' OR m.expires_at IS NULL OR m.expires_at > $)", ts(f.LiveAt))
 	}
 	w.addIf(f.AfterID != "", "(m.said_at, m.id) < (SELECT said_at, id FROM memories WHERE id = $)", f.AfterID)
-	query := selectMemory + w.String() + ` ORDER BY m.said_at DESC, m.id DESC` + w.limit(f.Limit)
-	return collect(ctx, r.q, "list memories", scanMemory, query, w.args...)
 }
 
 // where gathers the conditions of a filter, each a constant in which $ stands

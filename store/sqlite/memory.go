@@ -134,12 +134,25 @@ func (r reader) ListMemories(ctx context.Context, f store.MemoryFilter) ([]oxbow
 		}
 		w.add("m.scope = ?", seq)
 	}
+	w.filter(f)
+	query := selectMemory + w.String() + ` ORDER BY m.said_at DESC, m.id DESC LIMIT ?`
+	return collect(ctx, r.q, "list memories", scanMemory, query, append(w.args, f.Limit)...)
+}
+
+// filter adds what a filter asks of a memory beside its tenant and scope.
+func (w *where) filter(f store.MemoryFilter) {
 	if len(f.Status) > 0 {
 		w.add("m.status IN (SELECT value FROM json_each(?))", jsonList(f.Status))
 	}
 	w.addIf(f.Kind != "", "m.kind = ?", f.Kind)
+	if len(f.Kinds) > 0 {
+		w.add("m.kind IN (SELECT value FROM json_each(?))", jsonList(f.Kinds))
+	}
 	w.addIf(f.Slot != "", "m.slot = ?", f.Slot)
 	w.addIf(f.Turn != "", "m.turn = ?", f.Turn)
+	// The index holds what has a conversation only, and is not taken unless the
+	// query says so too.
+	w.addIf(f.Conversation != "", "m.conversation = ? AND m.conversation <> ''", f.Conversation)
 	w.addIf(f.Tag != "", "EXISTS (SELECT 1 FROM json_each(c.body, '$.tags') t WHERE t.value = ?)", f.Tag)
 	w.addIf(!f.Since.IsZero(), "m.said_at >= ?", f.Since.UnixMilli())
 	if !f.LiveAt.IsZero() {
@@ -147,8 +160,6 @@ func (r reader) ListMemories(ctx context.Context, f store.MemoryFilter) ([]oxbow
 		w.add("(m.status <> 'active' OR m.expires_at IS NULL OR m.expires_at > ?)", f.LiveAt.UnixMilli())
 	}
 	w.addIf(f.AfterID != "", "(m.said_at, m.id) < (SELECT said_at, id FROM memories WHERE id = ?)", f.AfterID)
-	query := selectMemory + w.String() + ` ORDER BY m.said_at DESC, m.id DESC LIMIT ?`
-	return collect(ctx, r.q, "list memories", scanMemory, query, append(w.args, f.Limit)...)
 }
 
 // where gathers the conditions of a filter, each a constant.

@@ -303,3 +303,34 @@ func TestOpen(t *testing.T) {
 		}
 	})
 }
+
+func TestConversationIndex(t *testing.T) {
+	t.Parallel()
+
+	t.Run("finds the memories of a conversation by its index, already in the order of the page", func(t *testing.T) {
+		t.Parallel()
+		s := openMigrated(t, Config{})
+		w := where{}
+		w.add("s.tenant = ?", "default")
+		w.add("m.scope = ?", 1)
+		w.filter(store.MemoryFilter{Conversation: "talk", Status: []oxbow.Status{oxbow.Active}, Kinds: []oxbow.Kind{oxbow.Observation}})
+		rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+selectMemory+w.String()+" ORDER BY m.said_at DESC, m.id DESC LIMIT 9", w.args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		var plan []string
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				t.Fatal(err)
+			}
+			plan = append(plan, detail)
+		}
+		all := strings.Join(plan, "\n")
+		if rows.Err() != nil || !strings.Contains(all, "memories_conversation (scope=? AND conversation=?)") || strings.Contains(all, "ORDER BY") {
+			t.Fatalf("the plan is\n%s", all)
+		}
+	})
+}

@@ -91,12 +91,12 @@ func shelf(f *fixture) {
 	}
 	f.create(
 		f.memory("a", fact("user", "city"), tagged("home", "place")),
-		f.memory("b", func(m *oxbow.Memory) { m.Status = oxbow.Superseded }, tagged("home")),
+		f.memory("b", func(m *oxbow.Memory) { m.Status, m.Conversation = oxbow.Superseded, "talk" }, tagged("home")),
 		f.memory("c", func(m *oxbow.Memory) { m.Status, m.Turn = oxbow.Quarantined, f.id("turn") }),
-		f.memory("d", func(m *oxbow.Memory) { m.Kind, m.SaidAt = oxbow.Episodic, start.Add(day) }, tagged("homely")),
+		f.memory("d", func(m *oxbow.Memory) { m.Kind, m.SaidAt, m.Conversation = oxbow.Episodic, start.Add(day), "talk" }, tagged("homely")),
 	)
 	f.scope = f.other()
-	f.create(f.memory("e", func(m *oxbow.Memory) { m.SaidAt = start.Add(2 * day) }))
+	f.create(f.memory("e", func(m *oxbow.Memory) { m.SaidAt, m.Conversation = start.Add(2*day), "talk" }))
 }
 
 func testFilters(t *testing.T, s store.Store) {
@@ -113,6 +113,19 @@ func testFilters(t *testing.T, s store.Store) {
 			return store.MemoryFilter{Status: []oxbow.Status{oxbow.Superseded, oxbow.Quarantined}}
 		}, []string{"b", "c"}},
 		{"of a kind", func(*fixture) store.MemoryFilter { return store.MemoryFilter{Kind: oxbow.Episodic} }, []string{"d"}},
+		{"of any of two kinds", func(*fixture) store.MemoryFilter {
+			return store.MemoryFilter{Kinds: []oxbow.Kind{oxbow.Episodic, oxbow.Fact, oxbow.Reflection}}
+		}, []string{"a", "d"}},
+		{"of a conversation", func(*fixture) store.MemoryFilter { return store.MemoryFilter{Conversation: "talk"} }, []string{"b", "d", "e"}},
+		{"of a conversation in one scope", func(*fixture) store.MemoryFilter {
+			return store.MemoryFilter{Scope: "user:ada", Conversation: "talk"}
+		}, []string{"b", "d"}},
+		{"of a conversation that nobody had", func(*fixture) store.MemoryFilter {
+			return store.MemoryFilter{Scope: "user:ada", Conversation: "' OR ''='"}
+		}, nil},
+		{"of the active ones of a conversation and kind", func(*fixture) store.MemoryFilter {
+			return store.MemoryFilter{Scope: "user:ada", Conversation: "talk", Status: []oxbow.Status{oxbow.Active}, Kinds: []oxbow.Kind{oxbow.Episodic}}
+		}, []string{"d"}},
 		{"of a slot", func(*fixture) store.MemoryFilter { return store.MemoryFilter{Slot: "user"} }, []string{"a"}},
 		{"of a whole tag", func(*fixture) store.MemoryFilter { return store.MemoryFilter{Tag: "home"} }, []string{"a", "b"}},
 		{"of a tag that is SQL", func(*fixture) store.MemoryFilter { return store.MemoryFilter{Tag: "' OR '1'='1"} }, nil},
