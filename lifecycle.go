@@ -58,3 +58,22 @@ func EnteringStatus(s Status) bool {
 	}
 	return false
 }
+
+// Moved gives the statuses between which an event of a type moved a memory, both
+// empty when it moved none; from is empty for a memory that was created. was is
+// the status that a created event began in or a restored or erased one left,
+// which the type does not say; the others need none.
+func Moved(t EventType, was Status) (from, to Status) {
+	switch t {
+	case Created:
+		return "", was
+	case Restored, ErasedEvent:
+		return was, moves[t][was]
+	}
+	for from, to := range moves[t] {
+		if from != to {
+			return from, to // the one entry of such a type
+		}
+	}
+	return "", ""
+}

@@ -16,8 +16,8 @@ type HealthReader interface {
 	// now: element i counts those from i/n up to (i+1)/n, the last one 1 too. It
 	// reads every active memory.
 	Strengths(ctx context.Context, tenant string, now time.Time, n int) ([]int, error)
-	// Churn counts a tenant's events by day of UTC, as they were recorded, and
-	// type, the oldest day first. It looks at the newest events of the database
+	// Churn counts a tenant's events by day of UTC, as they were recorded, type
+	// and, where the type does not say all, status, the oldest day first. It looks at the newest events of the database
 	// only, at most as many as within says.
 	Churn(ctx context.Context, tenant string, within int) ([]Churn, error)
 }
@@ -26,7 +26,9 @@ type HealthReader interface {
 type Churn struct {
 	Day  string          `json:"day"` // of UTC, as 2006-01-02
 	Type oxbow.EventType `json:"type"`
-	N    int             `json:"n"`
+	// Status is that of LogCount.
+	Status oxbow.Status `json:"status,omitempty"`
+	N      int          `json:"n"`
 }
 
 // Filled spreads counted buckets over all n of them.

@@ -60,6 +60,7 @@ type Reader interface {
 	AccessReader
 	ShownReader
 	HealthReader
+	OperatorReader
 	VectorReader
 	GraphReader
 }

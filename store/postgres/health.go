@@ -45,14 +45,14 @@ func (r reader) Strengths(ctx context.Context, tenant string, now time.Time, n i
 }
 
 const churn = `
-	SELECT to_char(e.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, e.type, count(*)
+	SELECT to_char(e.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, e.type, ` + movedStatus + ` AS status, count(*)
 	FROM memory_events e JOIN scopes s ON s.seq = e.scope
-	WHERE e.seq > (SELECT coalesce(max(seq), 0) FROM memory_events) - $2 AND s.tenant = $1 GROUP BY day, e.type ORDER BY day, e.type`
+	WHERE e.seq > (SELECT coalesce(max(seq), 0) FROM memory_events) - $2 AND s.tenant = $1 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
 
 // Churn implements store.HealthReader.
 func (r reader) Churn(ctx context.Context, tenant string, within int) ([]store.Churn, error) {
 	return collect(ctx, r.q, "count events", func(rows pgx.Rows) (store.Churn, error) {
 		var c store.Churn
-		return c, rows.Scan(&c.Day, &c.Type, &c.N)
+		return c, rows.Scan(&c.Day, &c.Type, &c.Status, &c.N)
 	}, churn, tenant, within)
 }

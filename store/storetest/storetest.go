@@ -76,7 +76,7 @@ var shared = []part{
 // alone are the parts with a store each: those that check all of a database,
 // or work its jobs, or crowd its writer.
 var alone = []part{
-	{"replay", testReplay}, {"transactions", testTransactions}, {"queue", testQueue}, {"work", testWork}, {"workers", testWorkers},
+	{"replay", testReplay}, {"transactions", testTransactions}, {"queue", testQueue}, {"work", testWork}, {"workers", testWorkers}, {"operator", testOperator},
 }
 
 // start is the instant from which the suite counts; a whole millisecond,
