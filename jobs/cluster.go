@@ -54,6 +54,8 @@ func (w *clusterWorker) group(ctx context.Context, job *river.Job[Cluster]) erro
 	if err != nil {
 		return err
 	}
+	w.countRefused(RefusedGroup, found.refused)
+	w.countRefused(RefusedText, found.unread)
 	return w.commit(ctx, job.JobRow, "cluster:"+args.Run, args.Run, func(ctx context.Context, tx store.Tx) error {
 		run := oxbow.Run{ID: args.Run, Scope: args.scope(), Name: "cluster", Trigger: args.Trigger, Status: oxbow.RunDone,
 			About: Milli(args.Now), StartedAt: w.now(), FinishedAt: w.now(),

@@ -59,6 +59,7 @@ func (w *confidenceWorker) rate(ctx context.Context, job *river.Job[Confidence])
 		unrated = "the judge's answer did not parse; left at 0.5"
 	case errors.Is(err, llm.ErrRefused):
 		unrated = "the judge refuses the text; left at 0.5"
+		w.countRefused(RefusedText, 1)
 	case err != nil:
 		return err
 	}

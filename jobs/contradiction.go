@@ -69,6 +69,8 @@ func (w *contradictionWorker) judge(ctx context.Context, job *river.Job[Contradi
 	if err != nil {
 		return err
 	}
+	w.countRefused(RefusedVerdict, judged.Refused)
+	w.countRefused(RefusedText, judged.Unread)
 	return w.commit(ctx, job.JobRow, a.key("contradiction"), a.Run, func(ctx context.Context, tx store.Tx) error {
 		return w.apply(ctx, tx, a, judged)
 	})
@@ -286,6 +288,7 @@ func (w *contradictionWorker) apply(ctx context.Context, tx store.Tx, a aboutMem
 	}
 	b := w.batch(a.About)
 	if n := retires(changes); n > s.Policy.MaxRetired && !a.Asked {
+		w.countRefused(RefusedLimit, 1)
 		return w.refuse(ctx, tx, b, m, "it would retire "+itoa(n)+" memories and the limit is "+itoa(s.Policy.MaxRetired)+
 			"; look at them and run: oxbow job run contradiction --memory "+m.ID)
 	}

@@ -44,9 +44,30 @@ type Deps struct {
 	// EmbedFor is how long one job gives a scope's memories vectors before it
 	// hands on to another. Defaults to 30 s.
 	EmbedFor time.Duration
+	// Refused is told what the gate refused of a judge's answer, and how much of
+	// it, once for each time that a job decides so. Defaults to nobody.
+	Refused func(reason string, n int)
 	// Unguarded leaves out ledger, fence and transactional completion. It
 	// exists for the negative control of the crash test. Defaults to false.
 	Unguarded bool
+}
+
+// The reasons that Deps.Refused is given: what it was that was refused.
+const (
+	RefusedDraft   = "draft"   // a memory from a turn, which rests on no quote or is of no form
+	RefusedVerdict = "verdict" // one about a memory that was not offered
+	RefusedLimit   = "limit"   // verdicts that would have retired too many memories at once
+	RefusedDate    = "date"    // on which a memory ends, which does not follow from the words
+	RefusedGroup   = "group"   // of memories that do not belong together
+	RefusedMerge   = "merge"   // a rewriting that left something out or made something up
+	RefusedText    = "text"    // by the judge, which does not take the words
+)
+
+// countRefused tells whoever counts.
+func (d Deps) countRefused(reason string, n int) {
+	if d.Refused != nil && n > 0 {
+		d.Refused(reason, n)
+	}
 }
 
 // DateReader gives the day, at midnight in a zone, that a phrase names when it is

@@ -64,8 +64,12 @@ func (w *expiryWorker) date(ctx context.Context, job *river.Job[Expiry]) error {
 		return err
 	}
 	expires, review, why := gateExpiry(m, t, e, s, w.ReadDate)
-	if notTaken {
+	switch {
+	case notTaken:
 		why = "the judge refuses the text; nobody looked for a day on which it ends"
+		w.countRefused(RefusedText, 1)
+	case why != "":
+		w.countRefused(RefusedDate, 1)
 	}
 	if expires.IsZero() && review.IsZero() && why == "" {
 		return w.commit(ctx, job.JobRow, a.key("expiry"), a.Run, nothing)

@@ -99,6 +99,7 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t 
 		return err
 	}
 	kept, of, refused := gateDrafts(t, found.Drafts, w.now())
+	w.countRefused(RefusedDraft, refused)
 	kept = w.detailed(kept)
 	if kept, err = w.unsaid(asked, t, kept); err != nil {
 		return err
@@ -139,6 +140,7 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t 
 
 // refused marks a turn whose text the judge does not take; those behind it go on.
 func (w *extractWorker) refused(ctx context.Context, job *river.Job[Extract], t oxbow.Turn, a About) error {
+	w.countRefused(RefusedText, 1)
 	return w.stepIn(ctx, t.Scope, job.JobRow, "extract:"+t.ID+":"+t.Run, a.Run, func(ctx context.Context, tx store.Tx, _ oxbow.ScopeSettings) error {
 		if fresh, err := tx.Turn(ctx, t.Scope.Tenant, t.ID); err != nil || fresh.State != oxbow.TurnWaiting {
 			return err

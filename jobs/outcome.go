@@ -44,6 +44,36 @@ func (d Deps) outcome(ctx context.Context, row *rivertype.JobRow, a About, err e
 	return err
 }
 
+// The ways in which an attempt at a job ends, as OutcomeOf names them.
+const (
+	OutcomeDone        = "done"
+	OutcomeSnoozed     = "snoozed"     // the judge is away; no attempt is spent
+	OutcomeRetried     = "retried"     // it is tried again after a while
+	OutcomeCancelled   = "cancelled"   // trying again cannot help
+	OutcomeDiscarded   = "discarded"   // it was the last attempt
+	OutcomeInterrupted = "interrupted" // the worker stops; it goes back as it was
+)
+
+// OutcomeOf names how an attempt ended that gave an error, or none.
+func OutcomeOf(ctx context.Context, row *rivertype.JobRow, err error) string {
+	if err == nil {
+		return OutcomeDone
+	}
+	if _, ok := errors.AsType[*rivertype.JobSnoozeError](err); ok {
+		return OutcomeSnoozed
+	}
+	if _, ok := errors.AsType[*rivertype.JobCancelError](err); ok {
+		return OutcomeCancelled
+	}
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return OutcomeInterrupted
+	case row.Attempt >= row.MaxAttempts:
+		return OutcomeDiscarded
+	}
+	return OutcomeRetried
+}
+
 func (d Deps) snooze(asked time.Duration) time.Duration {
 	if asked <= 0 {
 		asked = d.AwayFor

@@ -74,6 +74,7 @@ func (w *synthesizeWorker) merge(ctx context.Context, job *river.Job[Synthesize]
 		return w.note(ctx, job, "the judge's answer did not parse; the sources stay")
 	}
 	if errors.Is(err, llm.ErrRefused) {
+		w.countRefused(RefusedText, 1)
 		return w.note(ctx, job, "the judge refuses the text of the group; the sources stay")
 	}
 	if err != nil {
@@ -267,6 +268,7 @@ func (w *synthesizeWorker) note(ctx context.Context, job *river.Job[Synthesize],
 // refuseMerge keeps in the log of each source that a rewriting was refused.
 func (w *synthesizeWorker) refuseMerge(ctx context.Context, job *river.Job[Synthesize], sources []oxbow.Memory, why string) error {
 	args := job.Args
+	w.countRefused(RefusedMerge, 1)
 	return w.commit(ctx, job.JobRow, "synthesize:"+args.Run, args.Run, func(ctx context.Context, tx store.Tx) error {
 		for _, src := range sources {
 			if err := w.refuse(ctx, tx, w.batch(args.About), src, why); err != nil {

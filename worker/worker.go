@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/schedule"
@@ -51,6 +52,9 @@ type Config struct {
 	// Schedule says whether this worker looks at the schedules. Defaults to
 	// false.
 	Schedule bool
+	// Ended is told of every attempt at a job that ended here: its kind, how it
+	// ended (jobs.OutcomeOf) and how long it took. Defaults to nobody.
+	Ended func(kind, outcome string, took time.Duration)
 	// Log is where River reports. Defaults to nowhere.
 	Log *slog.Logger
 }
@@ -108,6 +112,7 @@ func New(deps jobs.Deps, cfg Config) (*Worker, error) {
 	rc := &river.Config{
 		ID:                   w.name,
 		Workers:              ws,
+		Middleware:           []rivertype.Middleware{river.WorkerMiddlewareFunc(w.around)},
 		Logger:               cfg.Log,
 		JobTimeout:           time.Minute,
 		RescueStuckJobsAfter: cfg.RescueAfter,

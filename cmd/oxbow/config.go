@@ -56,6 +56,7 @@ var keys = []key{
 	{name: "worker.maintenance", flag: "maintenance", preset: "2", about: "the same of the queue maintenance", check: checkCount},
 	{name: "worker.synthesis", flag: "synthesis", preset: "1", about: "the same of the queue synthesis", check: checkCount},
 	{name: "worker.stop_within", flag: "stop-within", preset: "4s", about: "how long running jobs may finish when a worker stops", check: checkDuration},
+	{name: "worker.metrics_addr", flag: "metrics-addr", about: "where oxbow work answers with its metrics and health; nowhere when it is empty"},
 	{name: "addr", flag: "addr", preset: "127.0.0.1:7437", about: "where oxbow serve listens"},
 	{name: "host", flag: "host", about: "names that oxbow serve answers to, beside localhost, with commas"},
 	{name: "log.level", flag: "log-level", preset: "info", about: "debug, info, warn or error", check: oneOf("debug", "info", "warn", "error")},

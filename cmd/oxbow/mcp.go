@@ -69,7 +69,7 @@ func (s *session) workWhenAlone(ctx context.Context) error {
 		case err != nil:
 			s.logger(s.conf.level()).WarnContext(ctx, "cannot look for other workers", slog.String("error", err.Error()))
 		case n == 0:
-			return s.work(ctx)
+			return s.work(ctx, s.instruments())
 		}
 		select {
 		case <-ctx.Done():

@@ -14,8 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/api"
 	"github.com/oxbow-memory/oxbow/internal/access"
+	"github.com/oxbow-memory/oxbow/internal/metrics"
 	"github.com/oxbow-memory/oxbow/mcp"
 	"github.com/oxbow-memory/oxbow/web"
 )
@@ -28,7 +30,7 @@ func serveCommand(a *app) *cobra.Command {
 		Long: `Answer by HTTP until stopped with Ctrl-C or SIGTERM, and work jobs and schedules in the
 same process unless --no-work leaves them to oxbow work. The API stands under /v1, its
 description at /docs and /openapi.json, the Model Context Protocol at /mcp, health at
-/healthz and /readyz.
+/healthz and /readyz, metrics for Prometheus at /metrics.
 
 On a loopback address, and only while the database holds no key, requests need none:
 they act for the tenant of --tenant. oxbow key create makes the first key, and from
@@ -64,55 +66,70 @@ const (
 func (s *session) serve(ctx context.Context, o serving) error {
 	log := s.logger(s.conf.level())
 	addr := s.conf.text("addr")
-	open, err := s.mayListen(ctx, addr)
+	open, err := s.mayListen(ctx, "addr", addr)
 	if err != nil {
 		return err
 	}
-	ln, err := net.Listen("tcp", addr)
+	ln, err := listen("addr", addr)
 	if err != nil {
-		return usage("cannot listen on %s: %s; choose another with --addr", addr, errors.Unwrap(err).Error())
+		return err
 	}
 	var draining atomic.Bool
 	context.AfterFunc(ctx, func() { draining.Store(true) })
-	srv := &http.Server{Handler: s.handler(o, open, ctx.Done(), &draining, log), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
-		IdleTimeout: idleTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	counts := s.instruments()
+	handler := s.handler(o, open, ctx.Done(), &draining, counts, log)
 	s.say("Oxbow answers at http://%s (console: /console/, API: /docs, MCP: /mcp)", ln.Addr())
 	if !open {
 		s.say("a key is needed; oxbow key create makes one")
 	}
 	group, running := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("serve: %w", err)
-		}
-		return nil
-	})
+	group.Go(func() error { return s.answer(running, ln, handler, log) })
 	group.Go(func() error {
 		if o.noWork {
 			logVectors(running, log, s.st)
 			<-running.Done()
 			return nil
 		}
-		return s.work(running)
-	})
-	group.Go(func() error {
-		<-running.Done()
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.conf.period("worker.stop_within"))
-		defer cancel()
-		if srv.Shutdown(ending) != nil {
-			return srv.Close()
-		}
-		return nil
+		return s.work(running, counts)
 	})
 	return group.Wait()
 }
 
+func listen(flag, addr string) (net.Listener, error) {
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, usage("cannot listen on %s: %s; choose another with --%s", addr, errors.Unwrap(err).Error(), flag)
+	}
+	return ln, nil
+}
+
+// answer serves until the context ends, and then lets requests finish that run.
+func (s *session) answer(ctx context.Context, ln net.Listener, handler http.Handler, log *slog.Logger) error {
+	srv := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		IdleTimeout: idleTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(ln) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.conf.period("worker.stop_within"))
+	defer cancel()
+	err := srv.Shutdown(ending)
+	if err != nil {
+		err = srv.Close()
+	}
+	<-ended
+	return err
+}
+
 // mayListen tells whether callers without a key are let in, and refuses an
 // address that others can reach as long as there is no key.
-func (s *session) mayListen(ctx context.Context, addr string) (open bool, err error) {
+func (s *session) mayListen(ctx context.Context, flag, addr string) (open bool, err error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return false, usage("--addr %q is no address: use one such as 127.0.0.1:7437", addr)
+		return false, usage("--%s %q is no address: use one such as 127.0.0.1:7437", flag, addr)
 	}
 	keys, err := s.engine.Keys(ctx, "")
 	if err != nil {
@@ -126,17 +143,23 @@ func (s *session) mayListen(ctx context.Context, addr string) (open bool, err er
 	return here && len(keys) == 0, nil
 }
 
-// handler puts the doors together, with the guard before all of them.
-func (s *session) handler(o serving, open bool, done <-chan struct{}, draining *atomic.Bool, log *slog.Logger) http.Handler {
+// guard decides who is let in.
+func (s *session) guard(open bool) *access.Guard {
 	conf := access.Config{Engine: s.engine, Hosts: s.conf.list("host")}
 	if open {
 		conf.Tenant = s.tenant
 	}
-	guard := access.New(conf)
+	return access.New(conf)
+}
+
+// handler puts the doors together, with the guard before all of them.
+func (s *session) handler(o serving, open bool, done <-chan struct{}, draining *atomic.Bool, counts *metrics.Instruments, log *slog.Logger) http.Handler {
+	guard := s.guard(open)
 	mux := http.NewServeMux()
 	api.Health{Store: s.st, Draining: draining.Load, Workers: s.engine.LiveWorkers}.Handle(mux)
 	mux.Handle("/mcp", mcp.New(s.mcpConfig(o.scope, o.waterfall)).HTTP(guard))
 	mux.Handle(web.Root, web.New(web.Config{Engine: s.engine, Guard: guard, Version: version, Log: log}))
+	mux.Handle("GET /metrics", guard.Require(oxbow.MayOperate, counts.Handler()))
 	mux.Handle("GET /{$}", http.RedirectHandler(web.Root, http.StatusFound))
 	mux.Handle("/", api.New(api.Config{Engine: s.engine, Guard: guard, Version: version, Log: log, Done: done}))
 	return guard.Wrap(mux)

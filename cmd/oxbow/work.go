@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/oxbow-memory/oxbow/internal/metrics"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/llm/offline"
 	"github.com/oxbow-memory/oxbow/store"
@@ -23,10 +24,15 @@ func workCommand(a *app) *cobra.Command {
 jobs finish, or go back to the queue, and the program ends. A second signal ends
 it at once; nothing is lost, for what was running is done again.
 
+With --metrics-addr it answers there to Prometheus (/metrics) and to health checks, under
+the rules of oxbow serve: without a key on a loopback address, and only while the
+database holds none.
+
 DATABASE_URL is heeded. Several workers may share one database.`,
 		Args: noArgs,
-		RunE: a.heeding(true, func(ctx context.Context, s *session, _ []string) error { return s.work(ctx) }),
+		RunE: a.heeding(true, func(ctx context.Context, s *session, _ []string) error { return s.workSeen(ctx) }),
 	}
+	cmd.Flags().String("metrics-addr", "", "where to answer with /metrics, /healthz and /readyz (default: nowhere)")
 	workFlags(cmd.Flags())
 	return cmd
 }
@@ -44,12 +50,14 @@ func workFlags(fs *pflag.FlagSet) {
 // cancelled then, and going back takes a moment.
 const stopGrace = 5 * time.Second
 
-func (s *session) work(ctx context.Context) error {
+func (s *session) work(ctx context.Context, counts *metrics.Instruments) error {
 	log := s.logger(s.conf.level())
 	conf := s.workerConfig()
 	conf.Schedule = true
 	conf.Log = quietRiver(log, s.conf.level())
-	w, err := worker.New(jobs.Deps{Store: s.st, Judge: s.judge, Embedder: s.embeds, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Log: log}, conf)
+	conf.Ended = counts.Job
+	w, err := worker.New(jobs.Deps{Store: s.st, Judge: s.judge, Embedder: s.embeds, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails,
+		Refused: counts.Refused, Log: log}, conf)
 	if err != nil {
 		return err
 	}
