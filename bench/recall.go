@@ -244,24 +244,30 @@ func term(t text.Term) string { return "h" + strconv.FormatUint(uint64(t.Hash), 
 
 // recallBed loads memories with their vectors, and the bare table.
 func (l *lab) recallBed(ctx context.Context, n int) (*recallBed, error) {
-	d, err := l.fresh(ctx, fmt.Sprintf("recall%d", n))
+	b, texts, err := l.talked(ctx, fmt.Sprintf("recall%d", n), n)
 	if err != nil {
 		return nil, err
+	}
+	b.bare, err = b.bareTable(ctx, texts)
+	return b, err
+}
+
+// talked loads memories with their vectors, and gives their texts by their ids.
+func (l *lab) talked(ctx context.Context, name string, n int) (*recallBed, map[string]string, error) {
+	d, err := l.fresh(ctx, name)
+	if err != nil {
+		return nil, nil, err
 	}
 	t0 := time.Now()
 	if err := d.fill(ctx, n, newTalker(uint64(n))); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	texts, err := d.embedAll(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	b := &recallBed{db: d, n: n, said: slices.Sorted(maps.Values(texts)), recaller: recall.New(recall.Config{Store: d.st, Embedder: offline.NewEmbedder()})}
-	if b.bare, err = d.bareTable(ctx, texts); err != nil {
-		return nil, err
-	}
-	l.say("loaded %d memories, their vectors and the bare table in %s", n, time.Since(t0).Round(100*time.Millisecond))
-	return b, nil
+	l.say("loaded %d memories and their vectors in %s", n, time.Since(t0).Round(100*time.Millisecond))
+	return &recallBed{db: d, n: n, said: slices.Sorted(maps.Values(texts)), recaller: recall.New(recall.Config{Store: d.st, Embedder: offline.NewEmbedder()})}, texts, nil
 }
 
 // embedAll fills the vectors as the job embed does, and gives every memory's
