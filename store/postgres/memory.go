@@ -130,20 +130,41 @@ func (r reader) Memories(ctx context.Context, tenant string, ids []string) ([]ox
 	return found, nil
 }
 
+// newestOf looks at the newest of each scope of a tenant, in which the inner
+// query takes the conditions of a filter. The index is in the order of one
+// scope, so a list of them all would sort all that the tenant has.
+var newestOf = []string{`SELECT` + memoryColumns + `, coalesce(c.body, '{}')
+	FROM scopes s CROSS JOIN LATERAL (
+		SELECT m.* FROM memories m LEFT JOIN contents c ON c.id = m.content_id`, `) m
+	LEFT JOIN contents c ON c.id = m.content_id`}
+
+const newestFirst = ` ORDER BY m.said_at DESC, m.id DESC`
+
 // ListMemories implements store.MemoryReader.
 func (r reader) ListMemories(ctx context.Context, f store.MemoryFilter) ([]oxbow.Memory, error) {
 	w := where{}
+	if f.Scope == "" && f.Turn == "" {
+		w.conds = append(w.conds, "m.scope = s.seq")
+		w.filter(f)
+		query := newestOf[0] + w.String() + newestFirst + w.limit(f.Limit) + newestOf[1]
+		w.conds = nil
+		w.add("s.tenant = $", f.Tenant)
+		return collect(ctx, r.q, "list memories", scanMemory, query+w.String()+newestFirst+w.limit(f.Limit), w.args...)
+	}
 	w.add("s.tenant = $", f.Tenant)
+	from, scope := selectMemory, "m.scope = $"
+	if f.Turn != "" { // by the index of turns: a turn makes few, and a scope has many
+		from, scope = selectByID, "m.scope + 0 = $"
+	}
 	if f.Scope != "" {
 		seq, err := r.scopeSeq(ctx, oxbow.Scope{Tenant: f.Tenant, Name: f.Scope})
 		if err != nil {
 			return nil, err
 		}
-		w.add("m.scope = $", seq)
+		w.add(scope, seq)
 	}
 	w.filter(f)
-	query := selectMemory + w.String() + ` ORDER BY m.said_at DESC, m.id DESC` + w.limit(f.Limit)
-	return collect(ctx, r.q, "list memories", scanMemory, query, w.args...)
+	return collect(ctx, r.q, "list memories", scanMemory, from+w.String()+newestFirst+w.limit(f.Limit), w.args...)
 }
 
 // filter adds what a filter asks of a memory beside its tenant and scope.
@@ -152,9 +173,9 @@ func (w *where) filter(f store.MemoryFilter) {
 	w.addIf(f.Kind != "", "m.kind = $", f.Kind)
 	w.addIf(len(f.Kinds) > 0, "m.kind = ANY($)", texts(f.Kinds))
 	w.addIf(f.Slot != "", "m.slot = $", f.Slot)
-	w.addIf(f.Turn != "", "m.turn = $", f.Turn)
-	// The index holds what has a conversation only, and is not taken unless the
-	// query says so too.
+	// The indexes hold what has a turn, or a conversation, only, and are not taken
+	// unless the query says so too.
+	w.addIf(f.Turn != "", "m.turn = $ AND m.turn <> ''", f.Turn)
 	w.addIf(f.Conversation != "", "m.conversation = $ AND m.conversation <> ''", f.Conversation)
 	w.addIf(f.Tag != "", "c.body::jsonb -> 'tags' ? $", f.Tag)
 	w.addIf(!f.Since.IsZero(), "m.said_at >= $", ts(f.Since))

@@ -74,11 +74,12 @@ func (r reader) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 	return hits, nil
 }
 
-// resolvers find up to two ids with a prefix; the range keeps to the index.
+// resolvers find up to two ids with a prefix, by a range of the ids and not by
+// the index of scopes.
 var resolvers = map[string]string{
-	"memory": `SELECT m.id FROM memories m JOIN scopes s ON s.seq = m.scope WHERE s.tenant = $1 AND m.id >= $2 AND m.id < $3 ORDER BY m.id LIMIT 2`,
-	"turn":   `SELECT t.id FROM turns t JOIN scopes s ON s.seq = t.scope WHERE s.tenant = $1 AND t.id >= $2 AND t.id < $3 ORDER BY t.id LIMIT 2`,
-	"run":    `SELECT r.id FROM runs r JOIN scopes s ON s.seq = r.scope WHERE s.tenant = $1 AND r.id >= $2 AND r.id < $3 ORDER BY r.id LIMIT 2`,
+	"memory": `SELECT m.id FROM memories m JOIN scopes s ON s.seq = m.scope + 0 WHERE s.tenant = $1 AND m.id >= $2 AND m.id < $3 ORDER BY m.id LIMIT 2`,
+	"turn":   `SELECT t.id FROM turns t JOIN scopes s ON s.seq = t.scope + 0 WHERE s.tenant = $1 AND t.id >= $2 AND t.id < $3 ORDER BY t.id LIMIT 2`,
+	"run":    `SELECT r.id FROM runs r JOIN scopes s ON s.seq = r.scope + 0 WHERE s.tenant = $1 AND r.id >= $2 AND r.id < $3 ORDER BY r.id LIMIT 2`,
 }
 
 // Resolve implements store.Searcher.

@@ -123,20 +123,39 @@ func (r reader) Memories(ctx context.Context, tenant string, ids []string) ([]ox
 	return found, nil
 }
 
+// newestOf looks at the newest of each scope of a tenant, in which the inner
+// query takes the conditions of a filter. The index is in the order of one
+// scope, so a list of them all would sort all that the tenant has.
+var newestOf = []string{`SELECT` + memoryColumns + `, coalesce(c.body, '{}')
+	FROM scopes s CROSS JOIN memories m LEFT JOIN contents c ON c.id = m.content_id
+	WHERE s.tenant = ? AND +m.scope = s.seq AND m.seq IN (
+		SELECT m.seq FROM memories m LEFT JOIN contents c ON c.id = m.content_id`, newestFirst + ` LIMIT ?)` + newestFirst + ` LIMIT ?`}
+
+const newestFirst = ` ORDER BY m.said_at DESC, m.id DESC`
+
 // ListMemories implements store.MemoryReader.
 func (r reader) ListMemories(ctx context.Context, f store.MemoryFilter) ([]oxbow.Memory, error) {
 	w := where{}
+	if f.Scope == "" && f.Turn == "" {
+		w.add("m.scope = s.seq")
+		w.filter(f)
+		args := slices.Concat([]any{f.Tenant}, w.args, []any{f.Limit, f.Limit})
+		return collect(ctx, r.q, "list memories", scanMemory, newestOf[0]+w.String()+newestOf[1], args...)
+	}
 	w.add("s.tenant = ?", f.Tenant)
+	from, scope := selectMemory, "m.scope = ?"
+	if f.Turn != "" { // by the index of turns: a turn makes few, and a scope has many
+		from, scope = selectByID, "+m.scope = ?"
+	}
 	if f.Scope != "" {
 		seq, err := r.scopeSeq(ctx, oxbow.Scope{Tenant: f.Tenant, Name: f.Scope})
 		if err != nil {
 			return nil, err
 		}
-		w.add("m.scope = ?", seq)
+		w.add(scope, seq)
 	}
 	w.filter(f)
-	query := selectMemory + w.String() + ` ORDER BY m.said_at DESC, m.id DESC LIMIT ?`
-	return collect(ctx, r.q, "list memories", scanMemory, query, append(w.args, f.Limit)...)
+	return collect(ctx, r.q, "list memories", scanMemory, from+w.String()+newestFirst+` LIMIT ?`, append(w.args, f.Limit)...)
 }
 
 // filter adds what a filter asks of a memory beside its tenant and scope.
@@ -149,9 +168,9 @@ func (w *where) filter(f store.MemoryFilter) {
 		w.add("m.kind IN (SELECT value FROM json_each(?))", jsonList(f.Kinds))
 	}
 	w.addIf(f.Slot != "", "m.slot = ?", f.Slot)
-	w.addIf(f.Turn != "", "m.turn = ?", f.Turn)
-	// The index holds what has a conversation only, and is not taken unless the
-	// query says so too.
+	// The indexes hold what has a turn, or a conversation, only, and are not taken
+	// unless the query says so too.
+	w.addIf(f.Turn != "", "m.turn = ? AND m.turn <> ''", f.Turn)
 	w.addIf(f.Conversation != "", "m.conversation = ? AND m.conversation <> ''", f.Conversation)
 	w.addIf(f.Tag != "", "EXISTS (SELECT 1 FROM json_each(c.body, '$.tags') t WHERE t.value = ?)", f.Tag)
 	w.addIf(!f.Since.IsZero(), "m.said_at >= ?", f.Since.UnixMilli())

@@ -72,11 +72,12 @@ func (r reader) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 	return hits, nil
 }
 
-// resolvers find up to two ids with a prefix; the range keeps to the index.
+// resolvers find up to two ids with a prefix. A CROSS JOIN keeps their order: the
+// planner would rather walk all that a tenant has than a range of ids.
 var resolvers = map[string]string{
-	"memory": `SELECT m.id FROM memories m JOIN scopes s ON s.seq = m.scope WHERE s.tenant = ? AND m.id >= ? AND m.id < ? ORDER BY m.id LIMIT 2`,
-	"turn":   `SELECT t.id FROM turns t JOIN scopes s ON s.seq = t.scope WHERE s.tenant = ? AND t.id >= ? AND t.id < ? ORDER BY t.id LIMIT 2`,
-	"run":    `SELECT r.id FROM runs r JOIN scopes s ON s.seq = r.scope WHERE s.tenant = ? AND r.id >= ? AND r.id < ? ORDER BY r.id LIMIT 2`,
+	"memory": `SELECT m.id FROM memories m CROSS JOIN scopes s ON s.seq = m.scope WHERE s.tenant = ? AND m.id >= ? AND m.id < ? ORDER BY m.id LIMIT 2`,
+	"turn":   `SELECT t.id FROM turns t CROSS JOIN scopes s ON s.seq = t.scope WHERE s.tenant = ? AND t.id >= ? AND t.id < ? ORDER BY t.id LIMIT 2`,
+	"run":    `SELECT r.id FROM runs r CROSS JOIN scopes s ON s.seq = r.scope WHERE s.tenant = ? AND r.id >= ? AND r.id < ? ORDER BY r.id LIMIT 2`,
 }
 
 // Resolve implements store.Searcher.
