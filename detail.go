@@ -1,5 +1,7 @@
 package oxbow
 
+import "strings"
+
 // DetailType says what sort of value a detail holds. Values are compared only
 // with values of their own type.
 type DetailType string
@@ -57,4 +59,20 @@ func (d Detail) Valid() bool {
 		}
 	}
 	return true
+}
+
+// names tells whether the value is a name of its own, held without bounds: not
+// denied or ended, and not for one place, time or purpose.
+func (d Detail) names() bool {
+	switch d.Type {
+	case ToolValue, PlaceValue, NameValue, EmployerValue:
+	default:
+		return false
+	}
+	for _, q := range d.Qualifiers {
+		if q != "one" && !strings.HasPrefix(q, "of ") {
+			return false
+		}
+	}
+	return d.Value != ""
 }

@@ -157,12 +157,26 @@ func (f *fold) against(n *standing) []Verdict {
 			continue
 		}
 		r := Replaces
-		if said == ConfirmsIt || SameText(n.m.Content.Text, m.m.Content.Text) {
+		if said == ConfirmsIt || sameValue(n.m.Content, m.m.Content) {
 			r = Equal
 		}
 		vs = append(vs, Verdict{Older: m.m.ID, Newer: n.m.ID, Relation: r})
 	}
 	return vs
+}
+
+// sameValue tells whether two facts of one address hold the same value: in the
+// same words, or each in one detail that names the same thing and nothing that
+// bounds it: "we use Postgres", "our database is PostgreSQL".
+func sameValue(a, b Content) bool {
+	if SameText(a.Text, b.Text) {
+		return true
+	}
+	if len(a.Details) != 1 || len(b.Details) != 1 {
+		return false
+	}
+	x, y := a.Details[0], b.Details[0]
+	return x.Type == y.Type && x.Value == y.Value && x.names() && y.names()
 }
 
 // SameText tells whether two texts say the same words: equal but for case, white

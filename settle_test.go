@@ -159,6 +159,12 @@ func TestSettleCases(t *testing.T) {
 		{"facts at one address replace each other without a verdict",
 			[]oxbow.Memory{said("a", 0, at("city", "Oslo")), said("b", 1, at("city", "Bergen")), said("c", 1, at("zone", "CET"))},
 			nil, "superseded>b active active"},
+		{"facts at one address that name the same thing in other words confirm each other",
+			[]oxbow.Memory{said("a", 0, at("database", "We use Postgres"), naming("postgresql")), said("b", 1, at("database", "Our database is PostgreSQL"), naming("postgresql", "of database", "one"))},
+			nil, "active compressed>a"},
+		{"facts at one address that name the same thing with a bound replace each other",
+			[]oxbow.Memory{said("a", 0, at("database", "We use Postgres"), naming("postgresql")), said("b", 1, at("database", "Postgres is on staging"), naming("postgresql", "on staging"))},
+			nil, "superseded>b active"},
 		{"a less trusted fact is set aside at an address that is held",
 			[]oxbow.Memory{said("a", 0, at("city", "Oslo")), said("b", 1, at("city", "Rome"), from(oxbow.FromWeb))}, nil, "active superseded>a"},
 		{"a more trusted fact is set aside at an address that is pinned",
@@ -364,4 +370,11 @@ func TestSettleSynthesis(t *testing.T) {
 			t.Errorf("it is %s", got)
 		}
 	})
+}
+
+// naming gives a memory one detail, which names a tool.
+func naming(tool string, qualifiers ...string) func(*oxbow.Memory) {
+	return func(m *oxbow.Memory) {
+		m.Content.Details = []oxbow.Detail{{Subject: "user", Attribute: "use", Value: tool, Type: oxbow.ToolValue, Qualifiers: qualifiers}}
+	}
 }

@@ -61,7 +61,7 @@ func TestRefusedTurn(t *testing.T) {
 				b.Finish(w)
 				b.Say("c", second, lab.Start.Add(-lab.Day))
 				b.Finish(w)
-				if got := state(b, first); got.State != oxbow.TurnFailed || got.Reason != "the judge refuses its text" || got.Judge != "openai/small@3" {
+				if got := state(b, first); got.State != oxbow.TurnFailed || got.Reason != "the judge refuses its text" || got.Judge != "openai/small@4" {
 					b.Errorf("the refused turn is %s: %s, by %s", got.State, got.Reason, got.Judge)
 				}
 				if got := state(b, second); got.State != oxbow.TurnExtracted || got.Memories != 1 {

@@ -117,10 +117,7 @@ func (x *extraction) fromUser(s, whole string) {
 		x.skip("a greeting")
 		return
 	}
-	if fs := facts(body); len(fs) > 0 && !c.conditional && !c.reported && !c.hedged && !c.planned && !strings.HasSuffix(c.norm, " ? ") {
-		for _, f := range fs {
-			x.addFact(f, s)
-		}
+	if x.addresses(c, body, s) {
 		return
 	}
 	if c.asked || request(c) {
@@ -149,6 +146,34 @@ func (x *extraction) fromUser(s, whole string) {
 	x.add(body, whole, k, imp)
 }
 
+// unreal are the words of a game, an example or a quotation.
+var unreal = []string{"pretend", "pretending", "imagine", "let us say", "say that", "for example", "for instance", "suppose", "in the story", "in the game", "in my dream", "role play", "roleplay", "as if", "the sentence", "the phrase", "the string", "the placeholder", "the example", "joking", "just kidding", "wish", "test sentence", "not true"}
+
+// addresses keeps what is unmistakably a value at an address, and tells whether
+// that was all that the sentence says.
+func (x *extraction) addresses(c *claim, body, s string) bool {
+	if c.asked || c.conditional || c.reported || c.hedged || c.past || c.passing() || c.has(unreal...) || strings.ContainsAny(body, "\"“”«»") {
+		return false
+	}
+	fs := facts(body)
+	if c.planned { // "I'll call you" is none
+		fs = slices.DeleteFunc(fs, func(f fact) bool { return f.slot != "agent" })
+	}
+	if len(fs) > 0 {
+		for _, f := range fs {
+			x.addFact(f, s)
+		}
+		return !beside(body, fs)
+	}
+	f, ok := saidFact(c, body)
+	if !ok || c.planned && f.slot != "agent" {
+		return false
+	}
+	f.text, f.quote = body, s
+	x.addFact(f, s)
+	return true
+}
+
 // otherForms are what the assistant or a tool must plainly report for it to be
 // kept.
 var otherForms = regexp.MustCompile(`(?i)\b(?:root cause|the bug (?:was|is)|turned out|the culprit|the problem was|the fix (?:was|is)|we (?:decided|agreed|ruled out|settled on)|i (?:fixed|found that)|ruled out)\b`)
@@ -169,6 +194,9 @@ func (x *extraction) addFact(f fact, s string) {
 	d := llm.Draft{
 		Text: f.text, Summary: f.text, Kind: oxbow.Fact, Slot: f.slot, Key: f.key,
 		Importance: 8, Quote: f.quote, Tags: []string{strings.ReplaceAll(f.key, "_", "-")},
+	}
+	if f.text == s || f.from == f.to { // it keeps its words, and what they are found by
+		d.Summary, d.Tags = text.Clip(f.text, maxSummary), tags(parse(f.text, x.turn.At))
 	}
 	if !strings.Contains(s, d.Quote) {
 		d.Quote = s
@@ -198,7 +226,7 @@ func (x *extraction) push(d llm.Draft) {
 }
 
 // openers are what people say before they say something.
-var openers = regexp.MustCompile(`(?i)^(?:(?:oh|hey|hi|hello|ok|okay|so|well|ah|hm+|yeah|yes|no|right|alright|sure|thanks|thank you|great|nice|perfect|cool|btw|by the way|also|and|but|anyway|one more thing|quick note|note|fyi|for the record|for context|just so you know|heads up|small update|update|good morning|morning|reminder|for your notes|before i forget|unrelated|side note|to be clear|remember this|please note|good news|bad news)[,:!.;]? +(?:that )?)`)
+var openers = regexp.MustCompile(`(?i)^(?:(?:oh|hey|hi|hello|ok|okay|so|well|ah|hm+|yeah|yes|no|right|alright|sure|thanks|thank you|great|nice|perfect|cool|btw|by the way|also|and|but|anyway|one more thing|quick note|note|fyi|for the record|for context|just so you know|heads up|small update|update|good morning|morning|reminder|for your notes|before i forget|unrelated|side note|to be clear|remember this|as i said|like i said|as i told you|as mentioned|as you know|please note|good news|bad news)[,:!.;]? +(?:that )?)`)
 
 // clean takes the openers off a sentence and writes it with a capital.
 func clean(s string) string {

@@ -28,10 +28,10 @@ func TestExtractKeeps(t *testing.T) {
 	}{
 		{"I prefer short functions with plain names.", "I prefer short functions with plain names.", oxbow.Preference},
 		{"I don't like long meetings.", "I don't like long meetings.", oxbow.Preference},
-		{"Always run the tests before you push.", "Always run the tests before you push.", oxbow.Procedural},
-		{"From now on, answer in British English.", "From now on, answer in British English.", oxbow.Procedural},
-		{"Please never touch the migrations folder.", "Please never touch the migrations folder.", oxbow.Procedural},
-		{"Oh, by the way, we migrated from PostgreSQL to MySQL last week.", "We migrated from PostgreSQL to MySQL last week.", oxbow.Semantic},
+		{"Always run the tests before you push.", "Always run the tests before you push.", oxbow.Fact},
+		{"From now on, answer in British English.", "From now on, answer in British English.", oxbow.Fact},
+		{"Please never touch the migrations folder.", "Please never touch the migrations folder.", oxbow.Fact},
+		{"Oh, by the way, we migrated from PostgreSQL to MySQL last week.", "We migrated from PostgreSQL to MySQL last week.", oxbow.Fact},
 		{"We decided on cursor pagination because offsets got slow.", "We decided on cursor pagination because offsets got slow.", oxbow.Semantic},
 		{"We ruled out Elasticsearch, nobody wants to run it.", "We ruled out Elasticsearch, nobody wants to run it.", oxbow.Semantic},
 		{"The root cause was a cookie without a path.", "The root cause was a cookie without a path.", oxbow.Procedural},
@@ -42,7 +42,7 @@ func TestExtractKeeps(t *testing.T) {
 		{"I'm looking into Bun as a possible runtime swap.", "I'm looking into Bun as a possible runtime swap.", oxbow.Episodic},
 		{"Noor is our designer.", "Noor is our designer.", oxbow.Semantic},
 		{"Now that we use uv instead of Poetry, how do I add a package?", "We use uv instead of Poetry", oxbow.Semantic},
-		{"Oh, we're on MySQL now.", "We're on MySQL now.", oxbow.Semantic},
+		{"Oh, we're on MySQL now.", "We're on MySQL now.", oxbow.Fact},
 	} {
 		t.Run(c.say, func(t *testing.T) {
 			t.Parallel()

@@ -153,9 +153,11 @@ func sameFact(p pair) oxbow.Relation {
 		return ""
 	}
 	switch {
+	case p.newer.Key != p.older.Key && strings.HasPrefix(p.newer.Key, rulePrefix) && strings.HasPrefix(p.older.Key, rulePrefix):
+		return "" // two instructions may say the same, or deny each other, in other words
 	case p.newer.Key != p.older.Key:
 		return oxbow.Unrelated
-	case text.Same(p.newer.Text, p.older.Text):
+	case sameAs(p.newer.Text, p.older.Text):
 		return oxbow.ConfirmsIt
 	}
 	return oxbow.Replaces

@@ -93,7 +93,7 @@ func (m draftAnswer) draft(i int, zone *time.Location) (llm.Draft, error) {
 		return d, reject("an importance is out of bounds", "memories/%d: importance must be a number from 0 to 10", i)
 	}
 	if d.Kind == oxbow.Fact {
-		d.Slot, d.Key = m.Slot, line(m.Key)
+		d.Slot, d.Key = m.Slot, sameKey(m.Slot, line(m.Key))
 		if d.Slot == "none" || d.Key == "" || len(d.Key) > maxWord {
 			d.Kind, d.Slot, d.Key = oxbow.Semantic, "", ""
 		}
@@ -106,6 +106,45 @@ func (m draftAnswer) draft(i int, zone *time.Location) (llm.Draft, error) {
 	}
 	return d, nil
 }
+
+// sameKey gives the name under which the rules keep what models name in several
+// ways, because two names of one attribute would be two addresses.
+func sameKey(slot, key string) string {
+	plain := strings.Trim(strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(key), " ", "_"), "-", "_"), "_")
+	if known, ok := sameKeys[slot+"/"+strings.TrimPrefix(strings.TrimPrefix(plain, slot+"_"), "current_")]; ok {
+		return known
+	}
+	return key
+}
+
+var sameKeys = func() map[string]string {
+	out := map[string]string{}
+	for slot, keys := range map[string]map[string]string{
+		"user": {
+			"name": "name full_name first_name preferred_name", "timezone": "timezone time_zone tz", "location": "location city home home_city residence place_of_residence lives_in town",
+			"employer": "employer company workplace works_at", "role": "role job job_title profession occupation position", "diet": "diet dietary_preference dietary_restriction",
+			"email": "email email_address e_mail", "phone": "phone phone_number mobile mobile_number", "manager": "manager boss line_manager", "partner": "partner wife husband spouse",
+			"editor": "editor code_editor text_editor ide preferred_editor", "browser": "browser web_browser", "operating_system": "operating_system os", "birthday": "birthday birth_date date_of_birth",
+			"native_language": "native_language mother_tongue first_language", "language": "language preferred_language", "github_username": "github_username github_handle github",
+		},
+		"project": {
+			"database": "database db primary_database main_database database_engine", "hosting": "hosting host deploy_target deployment_target hosting_provider cloud_provider", "ci": "ci ci_system ci_provider ci_cd",
+			"main_branch": "main_branch default_branch", "repository": "repository repo repository_url repo_url", "license": "license licence", "stack": "stack tech_stack",
+			"language": "language programming_language", "issue_tracker": "issue_tracker tracker", "name": "name project_name", "team_chat": "team_chat chat",
+		},
+		"agent": {
+			"name": "name assistant_name agent_name", "language": "language response_language answer_language reply_language", "format": "format response_format answer_format output_format",
+			"tone": "tone style response_tone", "answer_length": "answer_length response_length length verbosity",
+		},
+	} {
+		for key, names := range keys {
+			for n := range strings.FieldsSeq(names) {
+				out[slot+"/"+n] = key
+			}
+		}
+	}
+	return out
+}()
 
 // levels are the words for confidence and their numbers, as DESIGN 1 has them.
 var levels = map[string]float64{

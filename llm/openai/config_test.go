@@ -20,14 +20,14 @@ func TestNew(t *testing.T) {
 	t.Run("needs a model and nothing else", func(t *testing.T) {
 		t.Parallel()
 		j, err := openai.New(openai.Config{Model: "small"})
-		if err != nil || j.Name() != "openai/small@3" {
+		if err != nil || j.Name() != "openai/small@4" {
 			t.Fatalf("got %v, %v", j, err)
 		}
 	})
 	t.Run("names the model that writes", func(t *testing.T) {
 		t.Parallel()
 		j := newJudge(t, "http://127.0.0.1:1/v1")
-		if a, b := llm.NameOf(j, "relate"), llm.NameOf(j, "synthesize"); a != "openai/small@3" || b != "openai/large@3" {
+		if a, b := llm.NameOf(j, "relate"), llm.NameOf(j, "synthesize"); a != "openai/small@4" || b != "openai/large@4" {
 			t.Errorf("the names are %s and %s", a, b)
 		}
 	})

@@ -24,6 +24,7 @@ var promptDigests = map[int]string{
 	1: "801af32e03d82c2e",
 	2: "b0aab28fb865eed8",
 	3: "6b94309304c94cbe",
+	4: "16ecf3bb01008177",
 }
 
 func TestPromptVersion(t *testing.T) {
@@ -340,4 +341,21 @@ func FuzzFault(f *testing.F) {
 			t.Fatalf("the error tells what was written: %v", err)
 		}
 	})
+}
+
+func TestKeysOfModels(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[[2]string]string{
+		{"user", "time_zone"}:           "timezone",
+		{"user", "Current City"}:        "location",
+		{"user", "user_job_title"}:      "role",
+		{"project", "primary-database"}: "database",
+		{"project", "city"}:             "city", // of a project it is something else
+		{"agent", "response_language"}:  "language",
+		{"user", "shoe_size"}:           "shoe_size",
+	} {
+		if got := sameKey(said[0], said[1]); got != want {
+			t.Errorf("%s/%s is kept as %q, want %q", said[0], said[1], got, want)
+		}
+	}
 }

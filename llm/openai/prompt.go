@@ -16,7 +16,7 @@ import (
 // promptVersion is the version of the prompts and schemas together; it stands
 // in the judge's name and in the first line of each prompt. It moves whenever
 // a word of either does (a test holds their digest).
-const promptVersion = 3
+const promptVersion = 4
 
 //go:embed prompts/*.txt schemas/*.json
 var files embed.FS
