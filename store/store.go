@@ -35,6 +35,11 @@ type Store interface {
 	// gets must be used for tx. Errors of fn come back as they are.
 	InTx(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 
+	// Snapshot runs fn with a reader of one committed state, whatever is written
+	// meanwhile. It holds up no writer. The context that fn gets must be used
+	// for the reader, and the reader nowhere else.
+	Snapshot(ctx context.Context, fn func(ctx context.Context, r Reader) error) error
+
 	// Close waits for running transactions and closes the database.
 	Close() error
 }
@@ -63,6 +68,7 @@ type Reader interface {
 	OperatorReader
 	VectorReader
 	GraphReader
+	Dumper
 }
 
 // Writer is everything that can be changed.
@@ -77,6 +83,7 @@ type Writer interface {
 	ShownWriter
 	VectorWriter
 	GraphWriter
+	Loader
 }
 
 // MemoryReader reads memories.

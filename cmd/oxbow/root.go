@@ -69,6 +69,8 @@ func rootCommand(a *app) *cobra.Command {
 	add(groupCare, doctorCommand(a))
 	add(groupCare, llmCommand(a))
 	add(groupCare, evalCommand(a))
+	add(groupCare, exportCommand(a))
+	add(groupCare, importCommand(a))
 	add(groupCare, keyCommand(a))
 	add(groupCare, dbCommand(a))
 	add(groupCare, configCommand(a))

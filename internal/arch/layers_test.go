@@ -22,6 +22,8 @@ var layers = map[string][]string{
 	"internal/text":   {"."},
 	// The bundled history of the demo: turns, nothing else.
 	"internal/history": {"."},
+	// The file of export and import, and those of other programs that import reads.
+	"internal/carry": {".", "store", "internal/text"},
 	// Measures judges and recall; oxbow eval prints what it finds.
 	"internal/eval": {".", "llm", "store", "recall", "internal/text"},
 
@@ -42,7 +44,7 @@ var layers = map[string][]string{
 	"jobs":     {".", "store", "llm", "recall", "internal/text"},
 	"schedule": {".", "store", "jobs"},
 	"worker":   {".", "store", "llm", "jobs", "schedule"},
-	"engine":   {".", "store", "llm", "jobs", "schedule", "recall", "internal/text"},
+	"engine":   {".", "store", "llm", "jobs", "schedule", "recall", "internal/carry", "internal/text"},
 
 	// Benches for tests: a store with a worker, and processes to kill.
 	"internal/lab":   {anything},

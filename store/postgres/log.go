@@ -16,12 +16,15 @@ const selectEvent = `
 		e.judge, e.run, e.at, e.recorded_at
 	FROM memory_events e JOIN scopes s ON s.seq = e.scope`
 
-func scanEvent(rows pgx.Rows) (oxbow.Event, error) {
+func scanEvent(rows pgx.Rows) (oxbow.Event, error) { return scanEventWith(rows) }
+
+// scanEventWith reads an event and the columns behind it.
+func scanEventWith(rows pgx.Rows, more ...any) (oxbow.Event, error) {
 	var e oxbow.Event
 	var before, after, links, unlinks string
-	err := rows.Scan(&e.Seq, &e.Scope.Tenant, &e.Scope.Name, &e.Memory, &e.Version, &e.Type, &before, &after, &links,
-		&unlinks, &e.Reason, &e.Actor, &e.Judge, &e.Run, &e.At, &e.RecordedAt)
-	if err != nil {
+	into := []any{&e.Seq, &e.Scope.Tenant, &e.Scope.Name, &e.Memory, &e.Version, &e.Type, &before, &after, &links,
+		&unlinks, &e.Reason, &e.Actor, &e.Judge, &e.Run, &e.At, &e.RecordedAt}
+	if err := rows.Scan(append(into, more...)...); err != nil {
 		return e, err
 	}
 	e.At, e.RecordedAt = e.At.UTC(), e.RecordedAt.UTC()

@@ -15,13 +15,16 @@ const selectEvent = `
 		e.judge, e.run, e.at, e.recorded_at
 	FROM memory_events e JOIN scopes s ON s.seq = e.scope`
 
-func scanEvent(rows *sql.Rows) (oxbow.Event, error) {
+func scanEvent(rows *sql.Rows) (oxbow.Event, error) { return scanEventWith(rows) }
+
+// scanEventWith reads an event and the columns behind it.
+func scanEventWith(rows *sql.Rows, more ...any) (oxbow.Event, error) {
 	var e oxbow.Event
 	var before, after, links, unlinks string
 	var at, recorded int64
-	err := rows.Scan(&e.Seq, &e.Scope.Tenant, &e.Scope.Name, &e.Memory, &e.Version, &e.Type, &before, &after, &links,
-		&unlinks, &e.Reason, &e.Actor, &e.Judge, &e.Run, &at, &recorded)
-	if err != nil {
+	into := []any{&e.Seq, &e.Scope.Tenant, &e.Scope.Name, &e.Memory, &e.Version, &e.Type, &before, &after, &links,
+		&unlinks, &e.Reason, &e.Actor, &e.Judge, &e.Run, &at, &recorded}
+	if err := rows.Scan(append(into, more...)...); err != nil {
 		return e, err
 	}
 	e.At, e.RecordedAt = time.UnixMilli(at).UTC(), time.UnixMilli(recorded).UTC()

@@ -49,6 +49,10 @@ func Run(t *testing.T, open func(t testing.TB) store.Store) {
 			})
 		}
 	})
+	t.Run("carry", func(t *testing.T) {
+		t.Parallel()
+		testCarry(t, open)
+	})
 	for _, p := range alone {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
