@@ -145,6 +145,8 @@ func validateURL(raw string) error {
 		return invalid("the base URL holds credentials, a query or a fragment: give the key separately and leave them out")
 	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions"), strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/embeddings"):
 		return invalid("the base URL ends in /chat/completions or /embeddings: leave that part out")
+	case namesMetadata(u):
+		return invalid("the base URL names a link-local or metadata address, where no model answers: give the address of the endpoint")
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func NewEmbedder(cfg EmbedderConfig) (*Embedder, error) {
 		return nil, err
 	}
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
-	e := &Embedder{cfg: cfg, wire: &wire{base: cfg.BaseURL, key: cfg.Key, version: cfg.AzureVersion, http: newHTTPClient(),
+	e := &Embedder{cfg: cfg, wire: &wire{base: cfg.BaseURL, key: cfg.Key, version: cfg.AzureVersion, http: newHTTPClient(newDialer()),
 		gate: newGate(cfg.BaseURL, cfg.RequestsPerSecond, cfg.BreakFor), meter: cfg.Meter}}
 	e.plain.Store(known[family(cfg.Model)] == cfg.Dimensions)
 	return e, nil

@@ -256,6 +256,22 @@ func (l leaver) Confidence(ctx context.Context, _ string, _ llm.TurnText) (llm.R
 
 func TestRedirect(t *testing.T) {
 	t.Parallel()
+	t.Run("does not carry an embedder's key on", func(t *testing.T) {
+		t.Parallel()
+		var reached atomic.Int32
+		other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+		defer other.Close()
+		s := httptest.NewServer(http.RedirectHandler(other.URL+"/v1/embeddings", http.StatusTemporaryRedirect))
+		defer s.Close()
+		e, err := openai.NewEmbedder(openai.EmbedderConfig{BaseURL: s.URL, Key: testKey, Model: "m", Dimensions: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		if _, err := e.Embed(t.Context(), []string{"x"}); kindOf(err) != permanent || !strings.Contains(err.Error(), "redirect") || reached.Load() != 0 {
+			t.Fatalf("the other host was asked %d times: %v", reached.Load(), err)
+		}
+	})
 	for _, status := range []int{301, 302, 307, 308} {
 		t.Run("does not carry the key on after a "+http.StatusText(status), func(t *testing.T) {
 			t.Parallel()

@@ -166,6 +166,8 @@ func (x *exchange) sendError(ctx context.Context, err error, base string) error 
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return fmt.Errorf("ask the judge: %w", context.Canceled)
+	case errors.Is(err, errMetadata):
+		return invalid("%s: %s; check the base URL and what its name resolves to", base, errMetadata.Error())
 	case errors.As(err, &lost):
 		return &llm.AwayError{Err: fmt.Errorf("%s: %s", base, networkWords(lost.err))}
 	case errors.Is(err, errTooLarge):

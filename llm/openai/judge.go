@@ -49,7 +49,7 @@ func New(cfg Config) (*Judge, error) {
 	return &Judge{
 		cfg: cfg, sheets: sheets,
 		ladder: ladder{models: map[string]*footing{}},
-		wire: &wire{base: cfg.BaseURL, key: cfg.Key, version: cfg.AzureVersion, extra: extra, http: newHTTPClient(),
+		wire: &wire{base: cfg.BaseURL, key: cfg.Key, version: cfg.AzureVersion, extra: extra, http: newHTTPClient(newDialer()),
 			gate: newGate(cfg.BaseURL, cfg.RequestsPerSecond, cfg.BreakFor), meter: cfg.Meter},
 	}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 )
 
@@ -22,11 +23,17 @@ type broken struct{ err error }
 func (b *broken) Error() string { return "no complete response" }
 func (b *broken) Unwrap() error { return b.err }
 
+// maxHeader is the most of a response's header that is read, in bytes.
+const maxHeader = 64 << 10
+
 // newHTTPClient gives a client that never follows a redirect: the next host is
-// not the one that the key and the memories are meant for.
-func newHTTPClient() *http.Client {
+// not the one that the key and the memories are meant for. It connects by the
+// dialer, and reads no endless header.
+func newHTTPClient(d *net.Dialer) *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 8
+	transport.DialContext = d.DialContext
+	transport.MaxResponseHeaderBytes = maxHeader
 	return &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
