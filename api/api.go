@@ -47,10 +47,11 @@ func (c Config) withDefaults() Config {
 
 // API is the routes with what they need.
 type API struct {
-	cfg  Config
-	e    *engine.Engine
-	huma huma.API
-	mux  *http.ServeMux
+	cfg    Config
+	e      *engine.Engine
+	huma   huma.API
+	mux    *http.ServeMux
+	routed http.Handler // the mux, with refusals like every other
 }
 
 const about = `What an agent knows, kept true. Memories go in, jobs judge them, time passes, and every
@@ -85,11 +86,15 @@ func New(cfg Config) *API {
 	a.scopes()
 	a.keys()
 	a.mux.HandleFunc("GET /docs", a.docs)
+	a.routed = access.Routed(a.mux, func(w http.ResponseWriter, _ *http.Request, p *access.Problem) {
+		p.Detail += "; /docs shows every route"
+		access.Answer(w, p)
+	})
 	return a
 }
 
 // ServeHTTP answers a request.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.routed.ServeHTTP(w, r) }
 
 // Document gives the OpenAPI 3.1 document.
 func (a *API) Document() *huma.OpenAPI { return a.huma.OpenAPI() }
@@ -134,7 +139,17 @@ func (o op) operation() huma.Operation {
 	return huma.Operation{OperationID: o.id, Method: o.method, Path: o.path, Summary: o.short, Tags: []string{o.tag},
 		DefaultStatus: o.status, Metadata: map[string]any{mayKey: o.may}, Security: []map[string][]string{{"key": {}}},
 		Description: "Needs a key that may " + string(o.may) + ".",
-		Errors:      []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity}}
+		Errors:      o.refusals()}
+}
+
+// refusals are the statuses that every route may refuse with, and those of a
+// route that takes a body.
+func (o op) refusals() []int {
+	all := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusTooManyRequests}
+	if o.method == http.MethodGet || o.method == http.MethodDelete {
+		return all
+	}
+	return append(all, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 }
 
 // body is an answer that is JSON.
@@ -151,19 +166,26 @@ func (c call) scope(name string) oxbow.Scope { return oxbow.Scope{Tenant: c.Tena
 // route adds a route whose answer is JSON.
 func route[I, O any](a *API, o op, fn func(ctx context.Context, c call, in *I) (O, error)) {
 	huma.Register(a.huma, o.operation(), func(ctx context.Context, in *I) (*body[O], error) {
-		c := access.CallerOf(ctx)
-		if r, ok := any(in).(repeatable); ok {
-			var err error
-			if ctx, err = r.once(ctx, o); err != nil {
-				return nil, a.problem(ctx, err)
-			}
-		}
-		out, err := fn(ctx, call{c, a.e.As(c.Actor)}, in)
+		out, err := answer(ctx, a, o, in, fn)
 		if err != nil {
-			return nil, a.problem(ctx, err)
+			return nil, err
 		}
 		return &body[O]{Body: out}, nil
 	})
+}
+
+// answer calls what a route is for, in the name of who asks.
+func answer[I, O any](ctx context.Context, a *API, o op, in *I, fn func(ctx context.Context, c call, in *I) (O, error)) (out O, err error) {
+	c := access.CallerOf(ctx)
+	if r, ok := any(in).(repeatable); ok {
+		if ctx, err = r.once(ctx, o); err != nil {
+			return out, a.problem(ctx, err)
+		}
+	}
+	if out, err = fn(ctx, call{c, a.e.As(c.Actor)}, in); err != nil {
+		return out, a.problem(ctx, err)
+	}
+	return out, nil
 }
 
 // repeatable is an input that can be told from a repetition of itself.

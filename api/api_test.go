@@ -8,10 +8,13 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/api"
@@ -152,6 +155,7 @@ func TestMemories(t *testing.T) {
 		story{"are written, read, changed and listed", memoriesLive},
 		story{"are written once by a request that is sent twice", memoriesOnce},
 		story{"are not changed by who has seen an older version", memoriesMatch},
+		story{"say their version whenever they change", memoriesTagged},
 		story{"are paged to the last one", memoriesPaged},
 	)
 }
@@ -196,6 +200,21 @@ func memoriesMatch(d *door) {
 	d.equal("an edit of an older version", d.want(409, "PATCH", "/v1/memories/"+id, map[string]any{"importance": 2}, "If-Match", `"1"`)["code"], "conflict")
 	d.want(422, "PATCH", "/v1/memories/"+id, map[string]any{"importance": 2}, "If-Match", "yesterday")
 	d.equal("its importance", at(d.want(200, "GET", "/v1/memories/"+id, nil), "importance"), any(9.0))
+}
+
+func memoriesTagged(d *door) {
+	made := d.send("POST", "/v1/memories", map[string]any{"scope": "user:ada", "text": "tea: green"})
+	d.equal("the version that is made", made.header.Get("ETag"), `"1"`)
+	var w struct{ Memory struct{ ID string } }
+	d.Must(json.Unmarshal(made.body, &w))
+	path := "/v1/memories/" + w.Memory.ID
+	edited := d.send("PATCH", path, map[string]any{"importance": 9}, "If-Match", made.header.Get("ETag"))
+	d.equal("the version after an edit", edited.header.Get("ETag"), `"2"`)
+	d.want(200, "PATCH", path, map[string]any{"importance": 8}, "If-Match", edited.header.Get("ETag"))
+	d.equal("the version after a pin", d.send("POST", path+"/pin", nil).header.Get("ETag"), d.send("GET", path, nil).header.Get("ETag"))
+	put := d.send("PUT", "/v1/facts/user/timezone?scope=user:ada", map[string]any{"text": "Europe/Stockholm"})
+	d.equal("the version of a fact that is put", put.header.Get("ETag"), `"1"`)
+	d.equal("the version of what was refused", d.send("PATCH", path, map[string]any{"importance": 70}).header.Get("ETag"), "")
 }
 
 func memoriesPaged(d *door) {
@@ -348,6 +367,7 @@ func TestRefusals(t *testing.T) {
 	tell(t,
 		story{"say what is wrong and show nothing of the inside", refusals},
 		story{"keep out who has no key, or one that may not", keysNeeded},
+		story{"take no address of a model, by any route", noAddresses},
 	)
 }
 
@@ -364,18 +384,32 @@ func refusals(d *door) {
 		{"an unknown field", "POST", "/v1/memories", map[string]any{"scope": "a", "text": "x", "colour": "blue"}, 422, "colour"},
 		{"no JSON", "POST", "/v1/memories", "{", 400, ""},
 		{"an unknown id", "GET", "/v1/memories/0000000000000000", nil, 404, "oxbow memory list"},
-		{"a status that is none", "GET", "/v1/memories?status=gone", nil, 422, "no status"},
+		{"a status that is none", "GET", "/v1/memories?status=gone", nil, 422, "use all, active, superseded"},
+		{"a kind that is none", "GET", "/v1/memories?kind=gone", nil, 422, "use fact, semantic"},
+		{"a slot that is none", "GET", "/v1/memories?slot=gone", nil, 422, "use user, project or agent"},
+		{"a kind to recall that is none", "POST", "/v1/recall", map[string]any{"scope": "a", "query": "x", "kind": "gone"}, 422, "observation or reflection"},
+		{"a status to recall that is none", "POST", "/v1/recall", map[string]any{"scope": "a", "query": "x", "include": []string{"gone"}}, 422, "expired or archived"},
 		{"a limit out of range", "GET", "/v1/memories?limit=5000", nil, 422, "limit"},
 		{"an unknown parameter", "GET", "/v1/memories?colour=blue", nil, 422, "colour"},
 		{"a turn of nothing", "POST", "/v1/turns", map[string]any{"turns": []any{map[string]any{"scope": "a"}}}, 422, "turn 1"},
-		{"a type of event that is none", "GET", "/v1/events?type=exploded", nil, 422, "no type of event"},
-		{"a cursor that is none", "GET", "/v1/events?cursor=x", nil, 422, "cursor"},
+		{"a type of event that is none", "GET", "/v1/events?type=exploded", nil, 422, "use created, rated"},
+		{"a cursor that is none", "GET", "/v1/events?cursor=x", nil, 422, "send next_cursor"},
+		{"a cursor of memories that is none", "GET", "/v1/memories?cursor=garbage", nil, 404, "send next_cursor"},
+		{"a cursor of turns that is none", "GET", "/v1/turns?cursor=garbage", nil, 404, "send next_cursor"},
 		{"a body over the limit", "POST", "/v1/memories", map[string]any{"scope": "a", "text": strings.Repeat("x", 2<<20)}, 413, "too large"},
-		{"a route that is none", "GET", "/v1/nothing", nil, 404, ""},
+		{"a route that is none", "GET", "/v1/nothing", nil, 404, "/docs shows"},
+		{"a method that a route has not", "PUT", "/v1/recall", "{}", 405, "it takes POST"},
 	} {
 		a := d.send(c.method, c.path, c.body)
 		if a.status != c.status || !strings.Contains(string(a.body), c.says) {
 			d.Errorf("%s: status %d (want %d): %s", c.name, a.status, c.status, a.body)
+		}
+		var p struct{ Code, Detail string }
+		if err := json.Unmarshal(a.body, &p); err != nil || p.Code == "" || p.Detail == "" || a.header.Get("Content-Type") != "application/problem+json" {
+			d.Errorf("%s is no problem with a code and a detail, but %s: %s", c.name, a.header.Get("Content-Type"), a.body)
+		}
+		if strings.Contains(p.Detail, "oxbow ") && a.status != 404 || strings.Contains(p.Detail, "[") {
+			d.Errorf("%s: the detail is not for a program's caller: %s", c.name, p.Detail)
 		}
 		if strings.Contains(string(a.body), "SQL") || strings.Contains(string(a.body), "goroutine") {
 			d.Errorf("%s shows the inside: %s", c.name, a.body)
@@ -383,6 +417,7 @@ func refusals(d *door) {
 	}
 	form := d.send("POST", "/v1/memories", `{"scope":"a","text":"x"}`, "Content-Type", "application/x-www-form-urlencoded")
 	d.equal("a form", form.status, 415)
+	d.equal("what a route takes", d.send("DELETE", "/v1/recall", nil).header.Get("Allow"), "POST")
 }
 
 func keysNeeded(d *door) {
@@ -406,6 +441,56 @@ func keysNeeded(d *door) {
 	d.want(200, "DELETE", "/v1/keys/"+made["id"].(string), nil)
 	d.key = made["secret"].(string)
 	d.equal("a revoked key", d.send("GET", "/v1/memories", nil).status, 401)
+}
+
+// noAddresses holds every parameter and every field that a route takes against
+// the ways in which an address could be given: they come from configuration only.
+func noAddresses(d *door) {
+	doc := d.api.Document()
+	seen := 0
+	check := func(where, name string) {
+		d.Helper()
+		seen++
+		if addressLike.MatchString(name) {
+			d.Errorf("%s takes %q, which looks like an address", where, name)
+		}
+	}
+	for path, item := range doc.Paths {
+		for _, o := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
+			if o == nil {
+				continue
+			}
+			for _, p := range o.Parameters {
+				check(path, p.Name)
+			}
+			if o.RequestBody != nil {
+				fields(doc, o.RequestBody.Content["application/json"].Schema, map[string]bool{}, func(name string) { check(path, name) })
+			}
+		}
+	}
+	if seen < 60 {
+		d.Errorf("only %d parameters and fields were looked at", seen)
+	}
+	d.want(422, "POST", "/v1/recall", map[string]any{"scope": "a", "query": "x", "base_url": "http://169.254.169.254/v1"})
+	d.want(422, "PATCH", "/v1/scopes/user:ada", map[string]any{"policy": map[string]any{"base_url": "http://169.254.169.254/v1"}})
+}
+
+var addressLike = regexp.MustCompile(`(?i)url|uri|host|endpoint|base|address|server|proxy`)
+
+// fields calls fn with the name of each field of a schema, however deep.
+func fields(doc *huma.OpenAPI, s *huma.Schema, seen map[string]bool, fn func(name string)) {
+	if s == nil || seen[s.Ref] && s.Ref != "" {
+		return
+	}
+	if s.Ref != "" {
+		seen[s.Ref] = true
+		s = doc.Components.Schemas.SchemaFromRef(s.Ref)
+	}
+	for name, p := range s.Properties {
+		fn(name)
+		fields(doc, p, seen, fn)
+	}
+	fields(doc, s.Items, seen, fn)
 }
 
 // TestTenants walks every route of the document with a stranger's key.

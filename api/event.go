@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"time"
 
@@ -25,13 +24,10 @@ type EventQuery struct {
 
 func (q EventQuery) filter(ctx context.Context, e *engine.Engine, tenant string) (store.EventFilter, error) {
 	f := store.EventFilter{Tenant: tenant, Scope: q.Scope, Since: q.Since}
-	for _, t := range q.Type {
-		if !slices.Contains(oxbow.EventTypes, oxbow.EventType(t)) {
-			return f, oxbow.Errorf(oxbow.CodeInvalid, "there is no type of event %q: use some of %v", t, oxbow.EventTypes)
-		}
-		f.Types = append(f.Types, oxbow.EventType(t))
-	}
 	var err error
+	if f.Types, err = engine.EventTypesOf(q.Type); err != nil {
+		return f, err
+	}
 	if q.Memory != "" {
 		if f.Memory, err = e.Store().Resolve(ctx, tenant, "memory", q.Memory); err != nil {
 			return f, err
@@ -67,7 +63,7 @@ func listEvents(ctx context.Context, c call, in *eventsInput) (list[oxbow.Event]
 	f.Newest, f.Limit = true, in.Limit
 	if in.Cursor != "" {
 		if f.AfterSeq, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || f.AfterSeq < 1 {
-			return list[oxbow.Event]{}, oxbow.Errorf(oxbow.CodeInvalid, "the cursor %q is none: send next_cursor of the page before", in.Cursor)
+			return list[oxbow.Event]{}, noCursor(in.Cursor)
 		}
 	}
 	events, err := c.e.Store().Events(ctx, f)

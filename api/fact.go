@@ -35,7 +35,7 @@ type fact struct {
 
 func (a *API) facts() {
 	route(a, op{"GET", "/v1/facts/{slot}/{key}", "get-fact", "facts", "What is known at an address, and what was", oxbow.MayRead, 0}, getFact)
-	route(a, op{"PUT", "/v1/facts/{slot}/{key}", "put-fact", "facts", "Say what a fact's value is; an older value is superseded and stays readable", oxbow.MayWrite, 0}, putFact)
+	writes(a, op{"PUT", "/v1/facts/{slot}/{key}", "put-fact", "facts", "Say what a fact's value is; an older value is superseded and stays readable", oxbow.MayWrite, 0}, putFact)
 }
 
 func getFact(ctx context.Context, c call, in *factInput) (fact, error) {

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
-	"github.com/oxbow-memory/oxbow/store"
 )
 
 // ID is the part of an input that names a memory.
@@ -48,6 +46,24 @@ func listOf[T any](items []T, limit int, cursor func(T) string) list[T] {
 type written struct {
 	Memory engine.View `json:"memory"`
 	Run    string      `json:"run" doc:"the run of its jobs; GET /v1/runs/{id} shows how it goes"`
+}
+
+// noCursor is the answer to a cursor that no page gave.
+func noCursor(cursor string) error {
+	return oxbow.Errorf(oxbow.CodeInvalid, "the cursor %q is none: send next_cursor of the page before", cursor)
+}
+
+// behind gives the id that a page begins behind, which is its cursor. One that
+// stands for nothing of the tenant is not found, whoever else may have it.
+func behind[T any](cursor string, look func(id string) (T, error)) (string, error) {
+	if cursor == "" {
+		return "", nil
+	}
+	_, err := look(cursor)
+	if oxbow.CodeOf(err) == oxbow.CodeNotFound {
+		return "", oxbow.Errorf(oxbow.CodeNotFound, "nothing is behind the cursor %q: send next_cursor of the page before, or none for the first page", cursor)
+	}
+	return cursor, err
 }
 
 func (c call) written(ctx context.Context, w engine.Written, err error) (written, error) {
@@ -138,14 +154,15 @@ type used struct {
 }
 
 func (a *API) memories() {
-	route(a, op{"POST", "/v1/memories", "remember", "memories", "Remember a statement; its jobs judge it afterwards", oxbow.MayWrite, http.StatusCreated},
+	writes(a, op{"POST", "/v1/memories", "remember", "memories", "Remember a statement; its jobs judge it afterwards", oxbow.MayWrite, http.StatusCreated},
 		func(ctx context.Context, c call, in *rememberInput) (written, error) {
 			w, err := c.e.Remember(ctx, in.Body.statement(c.scope(in.Body.Scope)))
 			return c.written(ctx, w, err)
 		})
 	route(a, op{"GET", "/v1/memories", "list-memories", "memories", "List memories, newest said first", oxbow.MayRead, 0}, listMemories)
-	a.showMemory()
-	route(a, op{"PATCH", "/v1/memories/{id}", "edit-memory", "memories", "Change an active memory; its words are judged anew", oxbow.MayWrite, 0}, editMemory)
+	taggedRoute(a, op{"GET", "/v1/memories/{id}", "get-memory", "memories", "One memory with what follows from it now", oxbow.MayRead, 0},
+		func(v engine.View) int { return v.Version }, showMemory)
+	writes(a, op{"PATCH", "/v1/memories/{id}", "edit-memory", "memories", "Change an active memory; its words are judged anew", oxbow.MayWrite, 0}, editMemory)
 	route(a, op{"DELETE", "/v1/memories/{id}", "erase-memory", "memories", "Erase a memory's words for good", oxbow.MayAdmin, 0},
 		func(ctx context.Context, c call, in *memoryInput) (engine.Erasure, error) {
 			return c.e.EraseMemory(ctx, c.Tenant, in.ID.ID)
@@ -154,7 +171,7 @@ func (a *API) memories() {
 	a.act("unpin", "Take a pin away", oxbow.MayMaintain, (*engine.Engine).Unpin)
 	a.act("archive", "Put a memory away; it can be restored", oxbow.MayWrite, (*engine.Engine).Archive)
 	a.act("release", "Let a quarantined memory be believed", oxbow.MayMaintain, (*engine.Engine).Release)
-	route(a, op{"POST", "/v1/memories/{id}/restore", "restore-memory", "memories", "Make a memory active again", oxbow.MayMaintain, 0}, restoreMemory)
+	writes(a, op{"POST", "/v1/memories/{id}/restore", "restore-memory", "memories", "Make a memory active again", oxbow.MayMaintain, 0}, restoreMemory)
 	route(a, op{"GET", "/v1/memories/{id}/history", "memory-history", "memories", "Every change of a memory, oldest first, and why", oxbow.MayRead, 0},
 		func(ctx context.Context, c call, in *memoryInput) (engine.Story, error) {
 			return c.e.Why(ctx, c.Tenant, in.ID.ID)
@@ -168,7 +185,7 @@ func (a *API) memories() {
 
 // act adds a route that does one thing to one memory.
 func (a *API) act(verb, short string, may oxbow.Permission, do func(*engine.Engine, context.Context, string, string) (engine.Written, error)) {
-	route(a, op{"POST", "/v1/memories/{id}/" + verb, verb + "-memory", "memories", short, may, 0},
+	writes(a, op{"POST", "/v1/memories/{id}/" + verb, verb + "-memory", "memories", short, may, 0},
 		func(ctx context.Context, c call, in *actInput) (written, error) {
 			w, err := do(c.e, ctx, c.Tenant, in.ID.ID)
 			return c.written(ctx, w, err)
@@ -176,17 +193,13 @@ func (a *API) act(verb, short string, may oxbow.Permission, do func(*engine.Engi
 }
 
 func listMemories(ctx context.Context, c call, in *listInput) (list[engine.View], error) {
-	f := store.MemoryFilter{Tenant: c.Tenant, Scope: in.Scope, Kind: oxbow.Kind(in.Kind), Slot: in.Slot, Tag: in.Tag, Limit: in.Limit}
-	var err error
-	if f.Status, err = statuses(in.Status); err != nil {
+	f, err := engine.Selection{Scope: in.Scope, Status: in.Status, Kind: in.Kind, Slot: in.Slot, Tag: in.Tag}.Filter(c.Tenant)
+	if err != nil {
 		return list[engine.View]{}, err
 	}
-	if in.Cursor != "" {
-		m, err := c.e.Store().Memory(ctx, c.Tenant, in.Cursor)
-		if err != nil {
-			return list[engine.View]{}, err
-		}
-		f.AfterID = m.ID
+	f.Limit = in.Limit
+	if f.AfterID, err = behind(in.Cursor, func(id string) (oxbow.Memory, error) { return c.e.Store().Memory(ctx, c.Tenant, id) }); err != nil {
+		return list[engine.View]{}, err
 	}
 	ms, err := c.e.Store().ListMemories(ctx, f)
 	if err != nil {
@@ -194,24 +207,6 @@ func listMemories(ctx context.Context, c call, in *listInput) (list[engine.View]
 	}
 	views, err := c.e.Views(ctx, ms)
 	return listOf(views, in.Limit, func(v engine.View) string { return v.ID }), err
-}
-
-func statuses(names []string) ([]oxbow.Status, error) {
-	if len(names) == 0 {
-		return []oxbow.Status{oxbow.Active}, nil
-	}
-	if len(names) == 1 && names[0] == "all" {
-		return nil, nil
-	}
-	var out []oxbow.Status
-	for _, n := range names {
-		s := oxbow.Status(n)
-		if !slices.Contains(oxbow.Statuses, s) {
-			return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no status %q: use one of %v, or all", n, oxbow.Statuses)
-		}
-		out = append(out, s)
-	}
-	return out, nil
 }
 
 func editMemory(ctx context.Context, c call, in *editInput) (written, error) {

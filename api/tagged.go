@@ -7,28 +7,38 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
-	"github.com/oxbow-memory/oxbow/internal/access"
 )
 
 // tagged is an answer with the version that If-Match takes.
 type tagged[T any] struct {
-	ETag string `header:"ETag"`
+	ETag string `header:"ETag" doc:"the memory's version; send it back as If-Match"`
 	Body T
 }
 
-// showMemory adds the one route whose answer has a version.
-func (a *API) showMemory() {
-	o := op{"GET", "/v1/memories/{id}", "get-memory", "memories", "One memory with what follows from it now", oxbow.MayRead, 0}
-	huma.Register(a.huma, o.operation(), func(ctx context.Context, in *memoryInput) (*tagged[engine.View], error) {
-		c := access.CallerOf(ctx)
-		m, err := a.e.Memory(ctx, c.Tenant, in.ID.ID)
+// taggedRoute adds a route whose answer has a version.
+func taggedRoute[I, O any](a *API, o op, version func(O) int, fn func(ctx context.Context, c call, in *I) (O, error)) {
+	huma.Register(a.huma, o.operation(), func(ctx context.Context, in *I) (*tagged[O], error) {
+		out, err := answer(ctx, a, o, in, fn)
 		if err != nil {
-			return nil, a.problem(ctx, err)
+			return nil, err
 		}
-		views, err := a.e.Views(ctx, []oxbow.Memory{m})
-		if err != nil {
-			return nil, a.problem(ctx, err)
-		}
-		return &tagged[engine.View]{ETag: etag(m.Version), Body: views[0]}, nil
+		return &tagged[O]{ETag: etag(version(out)), Body: out}, nil
 	})
+}
+
+// writes adds a route that gives a memory as it left it.
+func writes[I any](a *API, o op, fn func(ctx context.Context, c call, in *I) (written, error)) {
+	taggedRoute(a, o, func(w written) int { return w.Memory.Version }, fn)
+}
+
+func showMemory(ctx context.Context, c call, in *memoryInput) (engine.View, error) {
+	m, err := c.e.Memory(ctx, c.Tenant, in.ID.ID)
+	if err != nil {
+		return engine.View{}, err
+	}
+	views, err := c.e.Views(ctx, []oxbow.Memory{m})
+	if err != nil {
+		return engine.View{}, err
+	}
+	return views[0], nil
 }

@@ -90,12 +90,9 @@ func nthTurn(err error, i int) error {
 
 func listTurns(ctx context.Context, c call, in *turnsInput) (list[oxbow.Turn], error) {
 	f := store.TurnFilter{Tenant: c.Tenant, Scope: in.Scope, Conversation: in.Conversation, State: oxbow.TurnState(in.State), Limit: in.Limit}
-	if in.Cursor != "" {
-		t, err := c.e.Store().Turn(ctx, c.Tenant, in.Cursor)
-		if err != nil {
-			return list[oxbow.Turn]{}, err
-		}
-		f.AfterID = t.ID
+	var err error
+	if f.AfterID, err = behind(in.Cursor, func(id string) (oxbow.Turn, error) { return c.e.Store().Turn(ctx, c.Tenant, id) }); err != nil {
+		return list[oxbow.Turn]{}, err
 	}
 	ts, err := c.e.Store().ListTurns(ctx, f)
 	return listOf(ts, in.Limit, func(t oxbow.Turn) string { return t.ID }), err

@@ -96,7 +96,7 @@ func listJobs(ctx context.Context, c call, in *jobsInput) (list[store.Job], erro
 	var err error
 	if in.Cursor != "" {
 		if f.BeforeID, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || f.BeforeID < 1 {
-			return list[store.Job]{}, oxbow.Errorf(oxbow.CodeInvalid, "the cursor %q is none: send next_cursor of the page before", in.Cursor)
+			return list[store.Job]{}, noCursor(in.Cursor)
 		}
 	}
 	if in.Run != "" {

@@ -15,6 +15,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"sync/atomic"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -63,6 +64,7 @@ type Engine struct {
 	// tokens of a tenant and day; 0 is none
 	budget   int64
 	recaller *recall.Recaller
+	keysMade *atomic.Int64 // by this engine and by those of As
 }
 
 // New makes an engine; it does no I/O.
@@ -71,8 +73,8 @@ func New(cfg Config) *Engine {
 		cfg.Actor = "operator"
 	}
 	return &Engine{st: cfg.Store, judge: cfg.Judge, actor: cfg.Actor, budget: cfg.Budget,
-		recaller: newRecaller(cfg),
-		deps:     jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Embedder: cfg.Embedder, Clock: cfg.Clock, ReadDate: cfg.ReadDate, ReadDetails: cfg.ReadDetails}}
+		recaller: newRecaller(cfg), keysMade: new(atomic.Int64),
+		deps: jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Embedder: cfg.Embedder, Clock: cfg.Clock, ReadDate: cfg.ReadDate, ReadDetails: cfg.ReadDetails}}
 }
 
 // newRecaller gives recall what the engine has; a judge that can select picks for

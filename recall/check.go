@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/text"
 )
 
 // Hybrid is the strategy of a query that names none.
@@ -65,13 +66,13 @@ func check(q *Query) (strategy, error) {
 	case q.Budget < 0:
 		return rule, oxbow.Errorf(oxbow.CodeInvalid, "the budget is %d tokens: use a number over 0, or none", q.Budget)
 	case q.Kind != "" && !slices.Contains(oxbow.Kinds, q.Kind):
-		return rule, oxbow.Errorf(oxbow.CodeInvalid, "there is no kind %q: use one of %v", q.Kind, oxbow.Kinds)
+		return rule, oxbow.Errorf(oxbow.CodeInvalid, "there is no kind %q: use %s", q.Kind, text.OneOf(oxbow.Kinds))
 	case q.Slot != "" && !slices.Contains(contributors, q.Slot):
-		return rule, oxbow.Errorf(oxbow.CodeInvalid, "there is no slot %q: use one of %v", q.Slot, contributors)
+		return rule, oxbow.Errorf(oxbow.CodeInvalid, "there is no slot %q: use %s", q.Slot, text.OneOf(contributors))
 	}
 	for _, s := range q.Include {
 		if !slices.Contains(recallable, s) {
-			return rule, oxbow.Errorf(oxbow.CodeInvalid, "memories cannot be recalled by the status %q: use some of %v", s, recallable)
+			return rule, oxbow.Errorf(oxbow.CodeInvalid, "memories cannot be recalled by the status %q: use %s", s, text.OneOf(recallable))
 		}
 	}
 	if q.Limit == 0 {

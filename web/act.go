@@ -11,6 +11,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
+	"github.com/oxbow-memory/oxbow/internal/text"
 )
 
 // done are the sentences that say what an action did. A URL names one, so that
@@ -63,7 +64,7 @@ func (c *Console) acts() {
 	c.act("runs", oxbow.MayMaintain, func(ctx context.Context, a ask) (string, string, error) {
 		name := a.PostFormValue("job")
 		if !slices.Contains(engine.Passes, name) {
-			return "", "", oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q to start here: use one of %v", name, engine.Passes)
+			return "", "", oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q to start here: use %s", name, text.OneOf(engine.Passes))
 		}
 		_, err := a.e.RunJob(ctx, engine.Order{Name: name, Tenant: a.Tenant})
 		return "runs", "started", err

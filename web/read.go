@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
+	"github.com/oxbow-memory/oxbow/internal/text"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -51,10 +53,11 @@ type memoriesData struct {
 // search is; with words and a scope it asks recall.
 func (c *Console) memories(ctx context.Context, a ask) (any, error) {
 	q := a.URL.Query()
-	d := memoriesData{Query: words(q.Get("q")), Scope: q.Get("scope"), Status: q.Get("status"), Kind: q.Get("kind"), Slot: q.Get("slot"), Tag: q.Get("tag"),
+	d := memoriesData{Query: words(q.Get("q")), Scope: q.Get("scope"), Status: cmp.Or(q.Get("status"), string(oxbow.Active)), Kind: q.Get("kind"), Slot: q.Get("slot"), Tag: q.Get("tag"),
 		Statuses: oxbow.Statuses, Kinds: oxbow.Kinds}
-	if d.Status == "" {
-		d.Status = string(oxbow.Active)
+	f, err := engine.Selection{Scope: d.Scope, Status: []string{d.Status}, Kind: d.Kind, Slot: d.Slot, Tag: d.Tag}.Filter(a.Tenant)
+	if err != nil {
+		return nil, err
 	}
 	scopes, err := a.e.Store().ListScopes(ctx, a.Tenant)
 	if err != nil {
@@ -69,12 +72,11 @@ func (c *Console) memories(ctx context.Context, a ask) (any, error) {
 	if d.Query != "" {
 		return d, c.found(ctx, a, &d)
 	}
-	f := store.MemoryFilter{Tenant: a.Tenant, Scope: d.Scope, Kind: oxbow.Kind(d.Kind), Slot: d.Slot, Tag: d.Tag, Limit: pageSize, AfterID: q.Get("after")}
-	if d.Status != "all" {
-		f.Status = []oxbow.Status{oxbow.Status(d.Status)}
-	}
+	f.Limit, f.AfterID = pageSize, q.Get("after")
 	if f.AfterID != "" {
-		if _, err := a.e.Store().Memory(ctx, a.Tenant, f.AfterID); err != nil {
+		if _, err := a.e.Store().Memory(ctx, a.Tenant, f.AfterID); oxbow.CodeOf(err) == oxbow.CodeNotFound {
+			return nil, oxbow.Errorf(oxbow.CodeNotFound, "the page begins behind a memory that is not there: begin at the first page")
+		} else if err != nil {
 			return nil, err
 		}
 	}
@@ -272,6 +274,9 @@ func (c *Console) jobs(ctx context.Context, a ask) (any, error) {
 	f := store.JobFilter{Tenant: a.Tenant, State: d.State, Limit: pageSize}
 	f.BeforeID, _ = strconv.ParseInt(q.Get("before"), 10, 64)
 	var err error
+	if d.State != "" && !slices.Contains(store.JobStates, d.State) {
+		return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no state %q: use %s", d.State, text.OneOf(store.JobStates))
+	}
 	if a.May(oxbow.MayOperate) == nil {
 		if d.Queues, err = a.e.Store().QueueStats(ctx); err != nil {
 			return nil, err
@@ -362,11 +367,13 @@ func (c *Console) events(ctx context.Context, a ask) (any, error) {
 	q := a.URL.Query()
 	d := eventsData{Scope: q.Get("scope"), Memory: q.Get("memory"), Type: q.Get("type"), Types: oxbow.EventTypes, Live: q.Get("live") != ""}
 	f := store.EventFilter{Tenant: a.Tenant, Scope: d.Scope, Newest: true, Limit: pageSize}
-	if d.Type != "" {
-		f.Types = []oxbow.EventType{oxbow.EventType(d.Type)}
-	}
 	f.AfterSeq, _ = strconv.ParseInt(q.Get("before"), 10, 64)
 	var err error
+	if d.Type != "" {
+		if f.Types, err = engine.EventTypesOf([]string{d.Type}); err != nil {
+			return nil, err
+		}
+	}
 	if d.Memory != "" {
 		if f.Memory, err = a.e.Store().Resolve(ctx, a.Tenant, "memory", d.Memory); err != nil {
 			return nil, err

@@ -46,8 +46,9 @@ var pages embed.FS
 
 // Console is the pages with what they need.
 type Console struct {
-	cfg Config
-	mux *http.ServeMux
+	cfg    Config
+	mux    *http.ServeMux
+	routed http.Handler // the mux, with refusals that are pages
 	// The templates by the name of their page.
 	templates map[string]*template.Template
 
@@ -90,11 +91,14 @@ func New(cfg Config) *Console {
 	c.page("health", "health", c.health)
 	c.page("events", "events", c.events)
 	c.acts()
+	c.routed = access.Routed(c.mux, func(w http.ResponseWriter, r *http.Request, p *access.Problem) {
+		c.show(w, p.Status, "problem", ask{Request: r}, p)
+	})
 	return c
 }
 
 // ServeHTTP answers a request.
-func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.mux.ServeHTTP(w, r) }
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.routed.ServeHTTP(w, r) }
 
 // policy forbids everything that the pages do not need.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +

@@ -124,6 +124,14 @@ func TestPages(t *testing.T) {
 		story{"say what is wrong", func(c *console) {
 			c.has(c.see(404, "memories/0000000000000000"), "there is no memory")
 			c.has(c.see(404, "scopes/nowhere"), `role="alert"`)
+			c.has(c.see(422, "memories?status=bogus"), "use all, active, superseded")
+			c.has(c.see(422, "memories?kind=bogus"), "use fact, semantic")
+			c.has(c.see(422, "memories?q=tea&slot=bogus"), "use user, project or agent")
+			c.has(c.see(422, "events?type=bogus"), "use created, rated")
+			c.has(c.see(422, "jobs?state=bogus"), "use available, running")
+			c.has(c.see(404, "memories?after=garbage"), "begin at the first page")
+			c.has(c.see(404, "nowhere"), "<h1>Not Found", "there is nothing at this path")
+			c.has(c.press(405, "memories"), "<h1>Method Not Allowed", "it takes GET")
 		}},
 	)
 }

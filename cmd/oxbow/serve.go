@@ -158,10 +158,14 @@ func (s *session) handler(o serving, open bool, done <-chan struct{}, draining *
 	mux := http.NewServeMux()
 	api.Health{Store: s.st, Draining: draining.Load, Workers: s.engine.LiveWorkers}.Handle(mux)
 	mux.Handle("/mcp", mcp.New(s.mcpConfig(o.scope, o.waterfall)).HTTP(guard))
-	mux.Handle(web.Root, web.New(web.Config{Engine: s.engine, Guard: guard, Version: version, Log: log}))
 	mux.Handle("GET /metrics", guard.Require(oxbow.MayOperate, counts.Handler()))
 	mux.Handle("GET /{$}", http.RedirectHandler(web.Root, http.StatusFound))
-	mux.Handle("/", api.New(api.Config{Engine: s.engine, Guard: guard, Version: version, Log: log, Done: done}))
+	doors := api.New(api.Config{Engine: s.engine, Guard: guard, Version: version, Log: log, Done: done})
+	for _, path := range []string{"/v1/", "/docs", "/openapi.json", "/openapi.yaml", "/openapi-3.0.json", "/openapi-3.0.yaml"} {
+		mux.Handle(path, doors)
+	}
+	// The console has the rest too: who strays by a browser sees a page.
+	mux.Handle("/", web.New(web.Config{Engine: s.engine, Guard: guard, Version: version, Log: log}))
 	return guard.Wrap(mux)
 }
 

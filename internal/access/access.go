@@ -56,6 +56,7 @@ type Guard struct {
 	mu      sync.Mutex
 	keyless bool      // no key existed when it was last looked
 	looked  time.Time // when that was
+	made    int64     // how many keys this process had made then
 	buckets map[string]*bucket
 }
 
@@ -72,15 +73,15 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		if !g.ours(r.Host) {
-			Refuse(w, http.StatusMisdirectedRequest, "this server is not called "+printable(r.Host)+": start it with --host NAME to answer to that name")
+			Refuse(w, http.StatusMisdirectedRequest, oxbow.CodeInvalid, "this server is not called "+printable(r.Host)+": start it with --host NAME to answer to that name")
 			return
 		}
 		if err := g.cross.Check(r); err != nil {
-			Refuse(w, http.StatusForbidden, "the request comes from another site's page")
+			Refuse(w, http.StatusForbidden, oxbow.CodeUnauthorized, "the request comes from another site's page")
 			return
 		}
 		if r.ContentLength > g.cfg.MaxBody {
-			Refuse(w, http.StatusRequestEntityTooLarge, "the body is too large: send less at once")
+			Refuse(w, http.StatusRequestEntityTooLarge, oxbow.CodeInvalid, "the body is too large: send less at once")
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, g.cfg.MaxBody)
@@ -168,21 +169,22 @@ func fromHere(r *http.Request) bool {
 	return err == nil && isLoopback(host) && r.Header.Get("X-Forwarded-For") == "" && r.Header.Get("Forwarded") == ""
 }
 
-// lookEvery is how soon the first key that is made closes the door.
+// lookEvery is how soon the first key that another process makes closes the
+// door. One that this process makes closes it at once.
 const lookEvery = time.Second
 
 func (g *Guard) noKeys(ctx context.Context) (bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now := g.cfg.Clock()
-	if !g.looked.IsZero() && now.Sub(g.looked) < lookEvery {
+	now, made := g.cfg.Clock(), g.cfg.Engine.KeysMade()
+	if !g.looked.IsZero() && now.Sub(g.looked) < lookEvery && made == g.made {
 		return g.keyless, nil
 	}
 	keys, err := g.cfg.Engine.Keys(ctx, "")
 	if err != nil {
 		return false, err
 	}
-	g.keyless, g.looked = len(keys) == 0, now
+	g.keyless, g.looked, g.made = len(keys) == 0, now, made
 	return g.keyless, nil
 }
 
@@ -226,9 +228,9 @@ func (g *Guard) forget(now time.Time) {
 	}
 }
 
-// Refuse writes a refusal as problem+json (RFC 9457).
-func Refuse(w http.ResponseWriter, status int, detail string) {
-	Answer(w, &Problem{Title: http.StatusText(status), Status: status, Detail: detail})
+// Refuse writes a refusal as problem+json (RFC 9457), with a code of package oxbow.
+func Refuse(w http.ResponseWriter, status int, code, detail string) {
+	Answer(w, &Problem{Title: http.StatusText(status), Status: status, Code: code, Detail: detail})
 }
 
 type callerKey struct{}

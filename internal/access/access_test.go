@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -52,10 +53,15 @@ func request(set func(*http.Request)) *http.Request {
 	return r
 }
 
-// status sends a request through the guard.
+// status sends a request through the guard. A refusal is a problem with a code.
 func (g *gate) status(r *http.Request) int {
+	g.Helper()
 	w := httptest.NewRecorder()
 	g.guard.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(w, r)
+	var p access.Problem
+	if w.Code != http.StatusOK && (json.Unmarshal(w.Body.Bytes(), &p) != nil || p.Code == "" || p.Detail == "") {
+		g.Errorf("the refusal %d is %s", w.Code, w.Body)
+	}
 	return w.Code
 }
 
@@ -113,6 +119,20 @@ func TestCaller(t *testing.T) {
 			}
 		}
 		g.key(oxbow.MayRead)
+		if c, err := g.guard.Caller(request(nil)); oxbow.CodeOf(err) != oxbow.CodeUnauthorized {
+			t.Errorf("the first key left the door open: %+v and %v", c, err)
+		}
+	})
+
+	t.Run("is nobody a second after another process made the first key", func(t *testing.T) {
+		t.Parallel()
+		g := setup(t, nil)
+		if _, err := g.guard.Caller(request(nil)); err != nil {
+			t.Fatal(err)
+		}
+		other := *g
+		other.engine = engine.New(engine.Config{Store: g.engine.Store(), Clock: func() time.Time { return g.now }})
+		other.key(oxbow.MayRead)
 		g.now = g.now.Add(time.Second)
 		if c, err := g.guard.Caller(request(nil)); oxbow.CodeOf(err) != oxbow.CodeUnauthorized {
 			t.Errorf("the first key left the door open: %+v and %v", c, err)
