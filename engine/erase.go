@@ -13,6 +13,9 @@ type Erasure struct {
 	Turns    []string `json:"turns"`    // whose text is gone
 	Restored []string `json:"restored"` // sources that came back when a merge that held the words was erased
 	Run      string   `json:"run"`
+	// Note says what is left to do, where the words may stand in the database's
+	// files until the owner of its tables rewrites them.
+	Note string `json:"note,omitempty"`
 }
 
 // EraseMemory takes a memory's words away for good: its content in every
@@ -71,7 +74,11 @@ func (e *Engine) erase(ctx context.Context, scope oxbow.Scope, ids []string, tur
 	if err != nil {
 		return Erasure{}, err
 	}
-	return done, e.st.Vacuum(ctx)
+	err = e.st.Vacuum(ctx)
+	if oxbow.CodeOf(err) == oxbow.CodeUnsupported { // it is done, but for what is not this user's to do
+		done.Note, err = err.Error(), nil
+	}
+	return done, err
 }
 
 // closure is everything that holds the words that are to go.

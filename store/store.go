@@ -44,7 +44,9 @@ type Store interface {
 	Close() error
 }
 
-// Tx is one open transaction: everything it reads sees what it wrote.
+// Tx is one open transaction: everything it reads sees what it wrote. It is one
+// tenant's, the first that a call names; a database may refuse another with
+// internal. Only one that read DueSchedules goes from tenant to tenant.
 type Tx interface {
 	Reader
 	Writer

@@ -92,7 +92,8 @@ type Admin interface {
 	Describe() string
 	// Embedded tells whether the database is a file of this machine.
 	Embedded() bool
-	// Vacuum makes erased content leave the file, and the log beside it.
+	// Vacuum makes erased content leave the file, and the log beside it;
+	// unsupported when that is for the owner of the tables to do.
 	Vacuum(ctx context.Context) error
 	// NewClient makes a River client on this database. The configuration says
 	// what it works; it is not started.

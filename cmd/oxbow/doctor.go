@@ -37,7 +37,15 @@ func (s *session) doctor(ctx context.Context, deep bool) error {
 		Deep     bool             `json:"deep"`
 		Replayed int              `json:"replayed"`
 		Findings []engine.Finding `json:"findings"`
-	}{deep, looked, orEmpty(found)}
+		Wall     string           `json:"wall,omitempty"` // of Postgres: how row-level security stands between tenants
+	}{deep, looked, orEmpty(found), ""}
+	stands := true
+	if out.Wall, stands, err = wall(ctx, s.st); err != nil {
+		return err
+	}
+	if !stands {
+		s.say("row-level security %s", out.Wall)
+	}
 	err = s.show(out, func(p *printer) {
 		for _, f := range found {
 			if f.Memory == "" {

@@ -29,6 +29,9 @@ func erasing(a *app, use, short, long, what string, do func(*engine.Engine, cont
 			}
 			done.Memories, done.Turns, done.Restored = orEmpty(done.Memories), orEmpty(done.Turns), orEmpty(done.Restored)
 			s.say("copies of the database that were made before still hold the words")
+			if done.Note != "" {
+				s.say("%s", done.Note)
+			}
 			return s.show(done, func(p *printer) {
 				p.line("erased %s and %s", number(len(done.Memories), "memory", "memories"), number(len(done.Turns), "turn", "turns"))
 				for _, id := range done.Memories {

@@ -10,6 +10,7 @@ package lab
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -26,7 +27,7 @@ import (
 type DB struct {
 	store.Store
 	path string // the file of an SQLite store
-	url  string // the address of a Postgres one
+	url  string // the address of a Postgres one, for its superuser
 }
 
 // Each runs a test on both databases, side by side, with a fresh store each.
@@ -53,15 +54,23 @@ func OpenSQLite(t testing.TB) *DB {
 	return migrated(t, &DB{Store: st, path: path})
 }
 
-// OpenPostgres opens a migrated database of the test's own.
+// OpenPostgres opens a migrated database of the test's own as it should run: by
+// a user who neither owns the tables nor passes by their policies.
 func OpenPostgres(t testing.TB) *DB {
 	t.Helper()
-	url := pgtest.URL(t)
-	st, err := postgres.Open(t.Context(), postgres.Config{URL: url, MaxConns: 8})
+	p := pgtest.Split(t)
+	owner, err := postgres.Open(t.Context(), postgres.Config{URL: p.Owner, MaxConns: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return migrated(t, &DB{Store: st, url: url})
+	if err := errors.Join(owner.Migrate(t.Context()), owner.Grant(t.Context(), p.Role), owner.Close()); err != nil {
+		t.Fatal(err)
+	}
+	st, err := postgres.Open(t.Context(), postgres.Config{URL: p.Runtime, MaxConns: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return migrated(t, &DB{Store: st, url: p.Admin})
 }
 
 func migrated(t testing.TB, db *DB) *DB {

@@ -49,11 +49,64 @@ func URL(t testing.TB) string {
 			t.Errorf("drop the test database: %v", err)
 		}
 	})
+	return at(t, server, name, nil)
+}
+
+// Place is a database with the three users that a careful operator has: the
+// server's superuser, the owner of the database, who is an ordinary user, and one
+// who may do nothing yet, for the program to run as.
+type Place struct {
+	Admin, Owner, Runtime string // URLs
+	Role                  string // Runtime's user
+}
+
+// Split gives such a place, and takes the database and its users away when the
+// test ends. It skips and fails as URL does.
+func Split(t testing.TB) Place {
+	t.Helper()
+	var p Place
+	id, password := randomHex(), randomHex()
+	owner := "oxbow_owner_" + id
+	p.Role = "oxbow_app_" + id
+	t.Cleanup(func() { // after the database is gone, and what they were granted with it
+		if p.Admin == "" {
+			return
+		}
+		if err := run(os.Getenv(Variable), "DROP ROLE IF EXISTS "+owner+", "+p.Role); err != nil {
+			t.Errorf("drop the test's users: %v", err)
+		}
+	})
+	p.Admin = URL(t)
+	u, err := url.Parse(p.Admin)
+	if err != nil {
+		t.Fatalf("read the URL of the test database: %v", err)
+	}
+	name := u.Path[1:]
+	for _, sql := range []string{
+		"CREATE ROLE " + owner + " LOGIN PASSWORD '" + password + "'",
+		"CREATE ROLE " + p.Role + " LOGIN PASSWORD '" + password + "'",
+		"ALTER DATABASE " + name + " OWNER TO " + owner,
+	} {
+		if err := run(os.Getenv(Variable), sql); err != nil {
+			t.Fatalf("make the test's users: %v", err)
+		}
+	}
+	p.Owner = at(t, p.Admin, name, url.UserPassword(owner, password))
+	p.Runtime = at(t, p.Admin, name, url.UserPassword(p.Role, password))
+	return p
+}
+
+// at gives a server's URL with another database, and another user unless nil.
+func at(t testing.TB, server, name string, user *url.Userinfo) string {
+	t.Helper()
 	u, err := url.Parse(server)
 	if err != nil {
 		t.Fatalf("%s is not a URL: use postgres://user:password@host:port/database", Variable)
 	}
 	u.Path = "/" + name
+	if user != nil {
+		u.User = user
+	}
 	return u.String()
 }
 

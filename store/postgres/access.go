@@ -29,7 +29,7 @@ const oneKey = selectKey + ` WHERE id = $1`
 
 // Key implements store.AccessReader.
 func (r reader) Key(ctx context.Context, id string) (oxbow.Key, error) {
-	found, err := collect(ctx, r.q, "read the key", scanKey, oneKey, id)
+	found, err := collect(ctx, r.across(keys), "read the key", scanKey, oneKey, id)
 	if err == nil && len(found) == 0 {
 		err = oxbow.Errorf(oxbow.CodeNotFound, "there is no key %s; oxbow key list shows those there are", id)
 	}
@@ -43,7 +43,11 @@ const listKeys = selectKey + ` WHERE $1 = '' OR tenant = $1 ORDER BY created_at,
 
 // ListKeys implements store.AccessReader.
 func (r reader) ListKeys(ctx context.Context, tenant string) ([]oxbow.Key, error) {
-	return collect(ctx, r.q, "list keys", scanKey, listKeys, tenant)
+	q := r.across(keys)
+	if tenant != "" {
+		q = r.of(tenant)
+	}
+	return collect(ctx, q, "list keys", scanKey, listKeys, tenant)
 }
 
 const putKey = `
@@ -54,7 +58,7 @@ const putKey = `
 
 // PutKey implements store.AccessWriter.
 func (t *tx) PutKey(ctx context.Context, k oxbow.Key) error {
-	_, err := t.q.Exec(ctx, putKey, k.ID, k.Tenant, k.Name, store.JSON(k.Permissions), k.Hash,
+	_, err := t.of(k.Tenant).Exec(ctx, putKey, k.ID, k.Tenant, k.Name, store.JSON(k.Permissions), k.Hash,
 		ts(k.CreatedAt), orNull(k.ExpiresAt), orNull(k.RevokedAt), orNull(k.LastUsedAt))
 	return translate(err, "keep the key")
 }
@@ -70,15 +74,14 @@ const (
 // PutRequest implements store.AccessWriter. The insert waits for a transaction
 // that holds the same key, so the loser reads what the winner left.
 func (t *tx) PutRequest(ctx context.Context, r store.Request, since time.Time) (store.Request, bool, error) {
-	if _, err := t.q.Exec(ctx, dropRequests, ts(since)); err != nil {
-		return r, false, translate(err, "drop old requests")
-	}
-	tag, err := t.q.Exec(ctx, insertRequest, r.Tenant, r.Key, r.Digest, string(r.Outcome), ts(r.At))
+	q := t.of(r.Tenant)
+	t.writeAcross(gone, "drop old requests", dropRequests, ts(since))
+	tag, err := q.Exec(ctx, insertRequest, r.Tenant, r.Key, r.Digest, string(r.Outcome), ts(r.At))
 	if err != nil || tag.RowsAffected() == 1 {
 		return r, err == nil, translate(err, "keep the request")
 	}
 	var outcome string
-	err = t.q.QueryRow(ctx, selectRequest, r.Tenant, r.Key).Scan(&r.Digest, &outcome, &r.At)
+	err = q.QueryRow(ctx, selectRequest, r.Tenant, r.Key).Scan(&r.Digest, &outcome, &r.At)
 	r.Outcome, r.At = []byte(outcome), r.At.UTC()
 	return r, false, translate(err, "read the request")
 }

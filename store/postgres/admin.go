@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -36,8 +37,22 @@ func provider(db *sql.DB) (*goose.Provider, error) {
 const migrateLock = 0x6f78626f77
 
 // Migrate implements store.Admin. It holds a lock of the session, on a
-// connection of its own, for as long as it works.
+// connection of its own, for as long as it works. To a user who does not own the
+// tables it says whether there is anything to do, which their owner has to.
 func (s *Store) Migrate(ctx context.Context) (err error) {
+	have, want, err := s.SchemaVersion(ctx)
+	if err != nil {
+		return err
+	}
+	owns, err := s.owns(ctx)
+	s.guest.Store(!owns)
+	if err != nil || !owns && have == want {
+		return err
+	}
+	if !owns && have < want {
+		return oxbow.Errorf(oxbow.CodeUnavailable,
+			"the database is of version %d, this program's is %d, and this user does not own the tables: run oxbow db migrate as their owner", have, want)
+	}
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
 		return unreachable(ctx, s.pool.Config().ConnConfig, err)
@@ -50,10 +65,18 @@ func (s *Store) Migrate(ctx context.Context) (err error) {
 	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, int64(migrateLock)); err != nil {
 		return translate(err, "wait for another migration")
 	}
-	return s.migrate(ctx)
+	conf := s.pool.Config()
+	conf.ConnConfig.RuntimeParams["oxbow.instance"] = string(migration)
+	pool, err := pgxpool.NewWithConfig(ctx, conf)
+	if err != nil {
+		return unreachable(ctx, conf.ConnConfig, err)
+	}
+	defer pool.Close()
+	return s.migrate(ctx, pool)
 }
 
-func (s *Store) migrate(ctx context.Context) error {
+// migrate works on connections that see the rows of all tenants.
+func (s *Store) migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	have, want, err := s.SchemaVersion(ctx)
 	if err != nil {
 		return err
@@ -62,10 +85,10 @@ func (s *Store) migrate(ctx context.Context) error {
 		return oxbow.Errorf(oxbow.CodeConflict,
 			"the database is of version %d and this program knows %d: use a newer oxbow, or another database with --db", have, want)
 	}
-	if err := s.makeSchema(ctx); err != nil {
+	if err := s.makeSchema(ctx, pool); err != nil {
 		return err
 	}
-	db := stdlib.OpenDBFromPool(s.pool)
+	db := stdlib.OpenDBFromPool(pool)
 	defer func() { _ = db.Close() }()
 	p, err := provider(db)
 	if err != nil {
@@ -74,19 +97,30 @@ func (s *Store) migrate(ctx context.Context) error {
 	if _, err := p.Up(ctx); err != nil {
 		return translate(err, "migrate the database")
 	}
-	m, err := rivermigrate.New(riverpgxv5.New(s.pool), &rivermigrate.Config{Logger: quiet(), Schema: s.schema})
+	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: quiet(), Schema: s.schema})
 	if err != nil {
 		return fmt.Errorf("migrate the queue: %w", err)
 	}
-	if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+	queue, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	if err != nil {
 		return translate(err, "migrate the queue")
 	}
 	for _, name := range unusedIndexes {
-		if _, err := s.pool.Exec(ctx, `DROP INDEX IF EXISTS `+name); err != nil {
+		if _, err := pool.Exec(ctx, `DROP INDEX IF EXISTS `+name); err != nil {
 			return translate(err, "migrate the queue")
 		}
 	}
-	return s.migrateIndex(ctx)
+	made, err := s.migrateIndex(ctx, pool)
+	if err != nil {
+		return err
+	}
+	if _, err := pool.Exec(ctx, raiseWalls); err != nil {
+		return translate(err, "raise the walls between tenants")
+	}
+	if made || have < want || len(queue.Versions) > 0 {
+		return s.grantAgain(ctx, pool)
+	}
+	return nil
 }
 
 // unusedIndexes are River's for searching jobs by what is in their arguments and
@@ -97,11 +131,11 @@ var unusedIndexes = []string{"river_job_args_index", "river_job_metadata_index"}
 
 // makeSchema asks first, because a user who may not make schemas may still use
 // one that was made for it.
-func (s *Store) makeSchema(ctx context.Context) error {
+func (s *Store) makeSchema(ctx context.Context, pool *pgxpool.Pool) error {
 	var there bool
-	err := s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, s.schema).Scan(&there)
+	err := pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, s.schema).Scan(&there)
 	if err == nil && !there {
-		_, err = s.pool.Exec(ctx, `CREATE SCHEMA `+s.schema)
+		_, err = pool.Exec(ctx, `CREATE SCHEMA `+s.schema)
 	}
 	return translate(err, "make the schema")
 }
@@ -180,7 +214,7 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 		queries = append(slices.Clone(checks), indexCheck)
 	}
 	for _, query := range queries {
-		more, err := collect(ctx, s.q, "check the tables", scanString, query+` LIMIT 100`)
+		more, err := collect(ctx, s.across(check), "check the tables", scanString, query+` LIMIT 100`)
 		if err != nil {
 			return nil, err
 		}
@@ -198,6 +232,14 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 // replicas until they follow, and in backups until they are thrown away; and
 // what the file system does with the old file is not ours to say.
 func (s *Store) Vacuum(ctx context.Context) error {
+	owns, err := s.owns(ctx) // to others the server only gives a warning
+	if err != nil {
+		return err
+	}
+	if !owns {
+		return oxbow.Errorf(oxbow.CodeUnsupported,
+			"what was erased may stand in the server's files until the owner of the tables runs: oxbow db vacuum")
+	}
 	statements := []string{`VACUUM (FULL) contents, llm_answers, vectors`,
 		`VACUUM (FULL) graph_nodes, graph_mentions, graph_aliases, graph_edges`, `VACUUM memory_terms, memory_events`}
 	if s.index.there() {

@@ -20,6 +20,7 @@ func (t *tx) LockScope(ctx context.Context, s oxbow.Scope, now time.Time) (oxbow
 	if err := s.Validate(); err != nil {
 		return oxbow.ScopeSettings{}, err
 	}
+	t.in(s)
 	if found, ok := t.lockKnown(s); ok {
 		return found, nil
 	}
@@ -30,6 +31,7 @@ func (t *tx) LockScope(ctx context.Context, s oxbow.Scope, now time.Time) (oxbow
 		}
 		t.hold(s, held{changed: true})
 		t.write("make the scope", insertScope, s.Tenant, s.Name, store.JSON(oxbow.DefaultPolicy()), ts(now))
+		t.pipe.waiting.statements = append(t.pipe.waiting.statements, entering(s)) // now that it has a number
 		found, _, err = t.lockScope(ctx, s)
 	}
 	return found, err
@@ -122,11 +124,11 @@ func (t *tx) Apply(ctx context.Context, b store.Batch, changes []oxbow.Change) (
 
 const ofScope = ` WHERE s.tenant = $1 AND ($2 = '' OR s.name = $2) AND m.id = ANY($3) ORDER BY m.id`
 
-const lockRows = `SELECT m.id FROM memories m JOIN scopes s ON s.seq = m.scope + 0` + ofScope + ` FOR NO KEY UPDATE OF m`
+const lockRows = `SELECT m.id FROM memories m` + scopeOf + ofScope + ` FOR NO KEY UPDATE OF m`
 
 const (
 	lockedMemories = selectByID + ofScope
-	lockedBare     = `SELECT` + memoryColumns + `, '{}' FROM memories m JOIN scopes s ON s.seq = m.scope + 0` + ofScope
+	lockedBare     = `SELECT` + memoryColumns + `, '{}' FROM memories m` + scopeOf + ofScope
 )
 
 // lockMemories locks rows in the order of their ids and then reads them. Both
@@ -137,6 +139,7 @@ func (t *tx) lockMemories(ctx context.Context, s oxbow.Scope, ids []string, quer
 	if len(ids) == 0 {
 		return nil, nil
 	}
+	t.in(s)
 	var out []oxbow.Memory
 	locked := map[string]bool{} // one may be stored between the two statements
 	b := &batch{}

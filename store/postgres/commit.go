@@ -62,7 +62,7 @@ func (s *Store) transact(ctx context.Context, assume bool, fn func(context.Conte
 	}
 	defer conn.Release()
 	p := &pipe{conn: conn.Conn()}
-	if err = s.guarded(ctx, &tx{reader: reader{q: p, known: s.known, index: s.index}, s: s, pipe: p, assume: assume}, fn); err == nil {
+	if err = s.guarded(ctx, &tx{reader: reader{sights: p, known: s.known, index: s.index}, s: s, pipe: p, assume: assume}, fn); err == nil {
 		err = p.commit(ctx)
 	}
 	if err != nil {

@@ -18,12 +18,12 @@ func TestConformanceOfAdmin(t *testing.T) {
 	storetest.RunAdmin(t, storetest.Dialect{
 		Open: func(t testing.TB) store.Store { return setup(t) },
 		Empty: func(t testing.TB) func() store.Store {
-			url := pgtest.URL(t)
+			url := pgtest.Split(t).Owner
 			return func() store.Store { return open(t, url) }
 		},
 		Exec: func(t testing.TB, s store.Store, sql string) {
 			t.Helper()
-			if _, err := s.(*Store).pool.Exec(t.Context(), sql); err != nil {
+			if _, err := byHand(t, s.(*Store)).Exec(t.Context(), sql); err != nil {
 				t.Fatal(err)
 			}
 		},

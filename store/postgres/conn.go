@@ -14,10 +14,9 @@ import (
 	"github.com/oxbow-memory/oxbow"
 )
 
-// querier runs SQL on the pool or inside a transaction. The driver prepares
-// statements and keeps them, per connection.
+// querier asks the pool or a transaction. The driver prepares statements and
+// keeps them, per connection.
 type querier interface {
-	Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
 }
@@ -40,13 +39,14 @@ func (c *cause) Error() string {
 // Codes of SQLSTATE that are told apart; see the appendix "PostgreSQL Error
 // Codes" of its manual.
 const (
-	serializationFailure = "40001"
-	deadlockDetected     = "40P01"
-	uniqueViolation      = "23505"
-	foreignKeyViolation  = "23503"
-	cardinalityViolation = "21000"
-	undefinedTable       = "42P01"
-	invalidSchema        = "3F000"
+	serializationFailure  = "40001"
+	deadlockDetected      = "40P01"
+	uniqueViolation       = "23505"
+	foreignKeyViolation   = "23503"
+	cardinalityViolation  = "21000"
+	insufficientPrivilege = "42501"
+	undefinedTable        = "42P01"
+	invalidSchema         = "3F000"
 )
 
 // remedies give the other codes, and classes of codes, Oxbow's code and the
@@ -59,7 +59,7 @@ var remedies = map[string]struct{ code, say string }{
 	"57":    {oxbow.CodeUnavailable, "the server ended the call; repeat when it runs again"},
 	"55P03": {oxbow.CodeUnavailable, "another process holds a lock; repeat"},
 	"25006": {oxbow.CodeUnavailable, "the server takes no writes; give the URL of the primary"},
-	"42501": {oxbow.CodeUnavailable, "the database's user may not do this; grant it the schema " + schema},
+	"42501": {oxbow.CodeUnavailable, "the database's user may not do this; as the owner of the tables run: oxbow db grant USER"},
 	"28":    {oxbow.CodeUnavailable, "the server refuses the user; check the URL"},
 	"XX001": {oxbow.CodeUnavailable, "the database is damaged; look at the server's log and restore a backup"},
 	"XX002": {oxbow.CodeUnavailable, "an index is damaged; look at the server's log and rebuild it"},
@@ -98,6 +98,10 @@ func translateCode(c *cause, doing string) error {
 		return oxbow.WrapError(oxbow.CodeConflict, c, "%s: it is there already", doing)
 	case foreignKeyViolation:
 		return oxbow.WrapError(oxbow.CodeConflict, c, "%s: what it belongs to is not there", doing)
+	case insufficientPrivilege:
+		if strings.Contains(c.text, "row-level security") {
+			return oxbow.WrapError(oxbow.CodeInternal, c, "%s: the row is another tenant's", doing)
+		}
 	case cardinalityViolation:
 		return oxbow.WrapError(oxbow.CodeConflict, c, "%s: the same thing stands in one call twice; leave the repeats out", doing)
 	}

@@ -32,7 +32,7 @@ func (r reader) MatchNodes(ctx context.Context, s oxbow.Scope, words string, lim
 		return nil, err
 	}
 	terms, norm := store.WordsOf(words)
-	return collect(ctx, r.q, "look for nodes", func(rows pgx.Rows) (n store.GraphNode, err error) {
+	return collect(ctx, r.in(s), "look for nodes", func(rows pgx.Rows) (n store.GraphNode, err error) {
 		err = rows.Scan(&n.ID, &n.Name, &n.Type, &n.Description, &n.Mentions, &n.Share)
 		return n, err
 	}, matchNodes, seq, terms, norm, limit)
@@ -82,7 +82,7 @@ func (r reader) Walk(ctx context.Context, q store.WalkQuery) (store.Walked, erro
 		return out, err
 	}
 	q = q.Bounded()
-	_, err = collect(ctx, r.q, "walk the graph", func(rows pgx.Rows) (struct{}, error) {
+	_, err = collect(ctx, r.in(q.Scope), "walk the graph", func(rows pgx.Rows) (struct{}, error) {
 		var id, path *string
 		var hops *int
 		var weight *float64
@@ -107,7 +107,7 @@ func (r reader) CountGraph(ctx context.Context, s oxbow.Scope) (nodes, edges int
 	if err != nil {
 		return 0, 0, err
 	}
-	err = r.q.QueryRow(ctx, countGraph, seq).Scan(&nodes, &edges)
+	err = r.in(s).QueryRow(ctx, countGraph, seq).Scan(&nodes, &edges)
 	return nodes, edges, translate(err, "count the graph")
 }
 
@@ -130,7 +130,7 @@ func (t *tx) PutGraph(ctx context.Context, s oxbow.Scope, g store.GraphPart) (bo
 	}
 	t.write("hold the scope", holdScope, seq)
 	var memory int64
-	err = t.q.QueryRow(ctx, graphMemory, g.Memory, seq, g.ContentVersion).Scan(&memory)
+	err = t.pipe.QueryRow(ctx, graphMemory, g.Memory, seq, g.ContentVersion).Scan(&memory)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}
@@ -192,7 +192,7 @@ func (t *tx) nodesByName(ctx context.Context, scope int64, entities []store.Clea
 		}
 	}
 	out := map[string]int64{}
-	_, err := collect(ctx, t.q, "look for nodes", func(rows pgx.Rows) (struct{}, error) {
+	_, err := collect(ctx, t.pipe, "look for nodes", func(rows pgx.Rows) (struct{}, error) {
 		var norm string
 		var node int64
 		err := rows.Scan(&norm, &node)
@@ -217,7 +217,7 @@ func (t *tx) putNode(ctx context.Context, s oxbow.Scope, scope, memory int64, id
 	}
 	for _, nodeID := range []string{store.NodeID(s, own.Norm), store.NodeID(s, own.Norm, id)} {
 		if errors.Is(err, pgx.ErrNoRows) {
-			err = t.q.QueryRow(ctx, newNode, nodeID, scope, own.Name, own.Norm, e.Type, e.Description).Scan(&node)
+			err = t.pipe.QueryRow(ctx, newNode, nodeID, scope, own.Name, own.Norm, e.Type, e.Description).Scan(&node)
 		}
 	}
 	if err != nil {
@@ -283,7 +283,7 @@ func (t *tx) dropGraph(ctx context.Context, scope int64, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	nodes, err := collect(ctx, t.q, "look at the graph", func(rows pgx.Rows) (n int64, err error) {
+	nodes, err := collect(ctx, t.pipe, "look at the graph", func(rows pgx.Rows) (n int64, err error) {
 		err = rows.Scan(&n)
 		return n, err
 	}, mentionedNodes, scope, ids)

@@ -18,7 +18,7 @@ const conflicts = `
 
 // Conflicts implements store.HealthReader.
 func (r reader) Conflicts(ctx context.Context, tenant string, limit int) ([]oxbow.Link, error) {
-	return collect(ctx, r.q, "list conflicts", func(rows pgx.Rows) (oxbow.Link, error) {
+	return collect(ctx, r.of(tenant), "list conflicts", func(rows pgx.Rows) (oxbow.Link, error) {
 		var l oxbow.Link
 		return l, rows.Scan(&l.From, &l.To, &l.Type)
 	}, conflicts, tenant, limit)
@@ -35,7 +35,7 @@ const strengths = `
 // Strengths implements store.HealthReader.
 func (r reader) Strengths(ctx context.Context, tenant string, now time.Time, n int) ([]int, error) {
 	counts := map[int]int{}
-	_, err := collect(ctx, r.q, "count strengths", func(rows pgx.Rows) (int, error) {
+	_, err := collect(ctx, r.of(tenant), "count strengths", func(rows pgx.Rows) (int, error) {
 		var bucket, c int
 		err := rows.Scan(&bucket, &c)
 		counts[bucket] = c
@@ -44,14 +44,16 @@ func (r reader) Strengths(ctx context.Context, tenant string, now time.Time, n i
 	return store.Filled(counts, n), err
 }
 
+// churn takes the last number of all from the sequence: of the events themselves
+// this tenant sees only its own, and would look for them past all the others.
 const churn = `
 	SELECT to_char(e.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, e.type, ` + movedStatus + ` AS status, count(*)
 	FROM memory_events e JOIN scopes s ON s.seq = e.scope
-	WHERE e.seq > (SELECT coalesce(max(seq), 0) FROM memory_events) - $2 AND s.tenant = $1 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
+	WHERE e.seq > (SELECT last_value FROM memory_events_seq_seq) - $2 AND s.tenant = $1 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
 
 // Churn implements store.HealthReader.
 func (r reader) Churn(ctx context.Context, tenant string, within int) ([]store.Churn, error) {
-	return collect(ctx, r.q, "count events", func(rows pgx.Rows) (store.Churn, error) {
+	return collect(ctx, r.of(tenant), "count events", func(rows pgx.Rows) (store.Churn, error) {
 		var c store.Churn
 		return c, rows.Scan(&c.Day, &c.Type, &c.Status, &c.N)
 	}, churn, tenant, within)

@@ -13,7 +13,7 @@ const tokensOf = `SELECT drawn, short FROM llm_budgets WHERE tenant = $1 AND day
 
 // TokensOf implements store.LLMReader.
 func (r reader) TokensOf(ctx context.Context, tenant, day string) (store.Tokens, error) {
-	found, err := collect(ctx, r.q, "read the budget", func(rows pgx.Rows) (store.Tokens, error) {
+	found, err := collect(ctx, r.of(tenant), "read the budget", func(rows pgx.Rows) (store.Tokens, error) {
 		var t store.Tokens
 		return t, rows.Scan(&t.Drawn, &t.Short)
 	}, tokensOf, tenant, day)
@@ -32,7 +32,7 @@ const llmCosts = `
 
 // LLMCosts implements store.LLMReader.
 func (r reader) LLMCosts(ctx context.Context, tenant string, from time.Time) ([]store.LLMCost, error) {
-	return collect(ctx, r.q, "sum the calls", func(rows pgx.Rows) (store.LLMCost, error) {
+	return collect(ctx, r.of(tenant), "sum the calls", func(rows pgx.Rows) (store.LLMCost, error) {
 		var c store.LLMCost
 		err := rows.Scan(&c.Day, &c.Job, &c.Model, &c.Calls, &c.Failed, &c.In, &c.Out, &c.Cached, &c.Estimated, &c.Cost)
 		return c, err
@@ -44,7 +44,7 @@ const llmAnswer = `SELECT answer FROM llm_answers WHERE tenant = $1 AND key = $2
 // LLMAnswer implements store.LLMReader.
 func (r reader) LLMAnswer(ctx context.Context, tenant, key string, now time.Time) ([]byte, error) {
 	var answer string
-	err := r.q.QueryRow(ctx, llmAnswer, tenant, key, ts(now)).Scan(&answer)
+	err := r.of(tenant).QueryRow(ctx, llmAnswer, tenant, key, ts(now)).Scan(&answer)
 	return []byte(answer), translate(err, "read the kept answer")
 }
 
@@ -60,11 +60,11 @@ const (
 // ReserveTokens implements store.LLMWriter. The statement that draws locks the
 // row and looks at what the one before it left.
 func (t *tx) ReserveTokens(ctx context.Context, tenant, day string, n, limit int64) (bool, error) {
-	tag, err := t.q.Exec(ctx, reserveTokens, tenant, day, n, limit)
+	tag, err := t.of(tenant).Exec(ctx, reserveTokens, tenant, day, n, limit)
 	if err != nil || tag.RowsAffected() == 1 {
 		return err == nil, translate(err, "draw on the budget")
 	}
-	_, err = t.q.Exec(ctx, noteShort, tenant, day, n)
+	_, err = t.of(tenant).Exec(ctx, noteShort, tenant, day, n)
 	return false, translate(err, "draw on the budget")
 }
 
@@ -74,6 +74,7 @@ const settleTokens = `
 
 // SettleTokens implements store.LLMWriter.
 func (t *tx) SettleTokens(ctx context.Context, tenant, day string, n int64) error {
+	t.of(tenant)
 	t.write("settle the budget", settleTokens, tenant, day, n)
 	return nil
 }
@@ -84,6 +85,7 @@ const putLLMCall = `
 
 // PutLLMCall implements store.LLMWriter.
 func (t *tx) PutLLMCall(ctx context.Context, c store.LLMCall) error {
+	t.of(c.Scope.Tenant)
 	t.write("keep the call", putLLMCall, c.ID, c.Scope.Tenant, c.Scope.Name, c.Run, c.Job, c.Purpose, c.Model, c.Outcome,
 		c.In, c.Out, c.Cached, c.Estimated, c.Cost, c.Latency.Milliseconds(), ts(c.At))
 	return nil
@@ -106,9 +108,10 @@ const (
 // PutLLMAnswer implements store.LLMWriter. The lock on the words keeps an
 // erasure waiting until the answer is there for it to be taken away too.
 func (t *tx) PutLLMAnswer(ctx context.Context, a store.LLMAnswer, now time.Time) error {
-	t.write("drop old answers", dropLLMAnswers, ts(now))
+	q := t.of(a.Scope.Tenant)
+	t.writeAcross(gone, "drop old answers", dropLLMAnswers, ts(now))
 	owners := store.Sorted(a.Owners)
-	found, err := collect(ctx, t.q, "look for the owners of an answer", scanString, ownersThere, owners, a.Scope.Tenant)
+	found, err := collect(ctx, q, "look for the owners of an answer", scanString, ownersThere, owners, a.Scope.Tenant)
 	if err != nil || len(found) == 0 || len(store.Sorted(found)) < len(owners) {
 		return err
 	}

@@ -59,7 +59,7 @@ func (r reader) Events(ctx context.Context, f store.EventFilter) ([]oxbow.Event,
 		w.add("e.seq > $", f.AfterSeq)
 	}
 	query := selectEvent + w.String() + order + w.limit(f.Limit)
-	return collect(ctx, r.q, "read events", scanEvent, query, w.args...)
+	return collect(ctx, r.in(oxbow.Scope{Tenant: f.Tenant, Name: f.Scope}), "read events", scanEvent, query, w.args...)
 }
 
 const eventsOf = selectEvent + `
@@ -67,7 +67,7 @@ const eventsOf = selectEvent + `
 
 // EventsOf implements store.LogReader.
 func (r reader) EventsOf(ctx context.Context, tenant string, ids []string) ([]oxbow.Event, error) {
-	return collect(ctx, r.q, "read events", scanEvent, eventsOf, tenant, texts(ids))
+	return collect(ctx, r.of(tenant), "read events", scanEvent, eventsOf, tenant, texts(ids))
 }
 
 const linksOf = `
@@ -77,7 +77,7 @@ const linksOf = `
 
 // Links implements store.LogReader.
 func (r reader) Links(ctx context.Context, tenant string, ids []string) ([]oxbow.Link, error) {
-	return collect(ctx, r.q, "read links", func(rows pgx.Rows) (oxbow.Link, error) {
+	return collect(ctx, r.of(tenant), "read links", func(rows pgx.Rows) (oxbow.Link, error) {
 		var l oxbow.Link
 		err := rows.Scan(&l.From, &l.To, &l.Type)
 		return l, err
@@ -91,7 +91,7 @@ const verdictsOf = `
 
 // Verdicts implements store.LogReader.
 func (r reader) Verdicts(ctx context.Context, tenant string, ids []string) ([]oxbow.Verdict, error) {
-	return collect(ctx, r.q, "read verdicts", func(rows pgx.Rows) (oxbow.Verdict, error) {
+	return collect(ctx, r.of(tenant), "read verdicts", func(rows pgx.Rows) (oxbow.Verdict, error) {
 		var v oxbow.Verdict
 		err := rows.Scan(&v.Older, &v.Newer, &v.Relation, &v.Judge, &v.Run, &v.At)
 		v.At = v.At.UTC()
@@ -120,7 +120,7 @@ const runByID = selectRun + ` WHERE s.tenant = $1 AND r.id = $2`
 
 // Run implements store.LogReader.
 func (r reader) Run(ctx context.Context, tenant, id string) (oxbow.Run, error) {
-	found, err := collect(ctx, r.q, "read the run", scanRun, runByID, tenant, id)
+	found, err := collect(ctx, r.of(tenant), "read the run", scanRun, runByID, tenant, id)
 	if err != nil {
 		return oxbow.Run{}, err
 	}
@@ -138,7 +138,7 @@ func (r reader) ListRuns(ctx context.Context, f store.RunFilter) ([]oxbow.Run, e
 	w.addIf(f.Name != "", "r.name = $", f.Name)
 	w.addIf(f.Status != "", "r.status = $", f.Status)
 	query := selectRun + w.String() + ` ORDER BY r.about DESC, r.started_at DESC, r.id` + w.limit(f.Limit)
-	return collect(ctx, r.q, "list runs", scanRun, query, w.args...)
+	return collect(ctx, r.in(oxbow.Scope{Tenant: f.Tenant, Name: f.Scope}), "list runs", scanRun, query, w.args...)
 }
 
 const contentBody = `
@@ -149,7 +149,7 @@ func (r reader) ContentBody(ctx context.Context, tenant, id string) (oxbow.Conte
 	var c oxbow.Content
 	var seal oxbow.Seal
 	var body string
-	if err := r.q.QueryRow(ctx, contentBody, tenant, id).Scan(&seal.ContentID, &seal.Salt, &body); err != nil {
+	if err := r.of(tenant).QueryRow(ctx, contentBody, tenant, id).Scan(&seal.ContentID, &seal.Salt, &body); err != nil {
 		return c, seal, translate(err, "read content "+id)
 	}
 	if err := json.Unmarshal([]byte(body), &c); err != nil {

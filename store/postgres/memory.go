@@ -27,10 +27,13 @@ const memoryFrom = `
 
 const selectMemory = `SELECT` + memoryColumns + `, coalesce(c.body, '{}')` + memoryFrom
 
-// byID joins so that memories are found by their ids: by an index of m.scope a plan
-// of a young database would look through all that a tenant has.
+// scopeOf joins so that memories are found by their ids: by an index of m.scope a
+// plan of a young database would look through all that a tenant has. A sum would
+// do as well, but may reveal what it is worked out from, as greatest may not, and
+// behind row-level security such a thing finds nothing by an index.
 const (
-	byID       = ` FROM memories m JOIN scopes s ON s.seq = m.scope + 0 LEFT JOIN contents c ON c.id = m.content_id`
+	scopeOf    = ` JOIN scopes s ON s.seq = greatest(m.scope, m.scope)`
+	byID       = ` FROM memories m` + scopeOf + ` LEFT JOIN contents c ON c.id = m.content_id`
 	selectByID = `SELECT` + memoryColumns + `, coalesce(c.body, '{}')` + byID
 )
 
@@ -89,11 +92,11 @@ func (r reader) scopeSeq(ctx context.Context, s oxbow.Scope) (int64, error) {
 		return k.Seq, nil
 	}
 	var seq int64
-	err := r.q.QueryRow(ctx, `SELECT seq FROM scopes WHERE tenant = $1 AND name = $2`, s.Tenant, s.Name).Scan(&seq)
+	err := r.in(s).QueryRow(ctx, `SELECT seq FROM scopes WHERE tenant = $1 AND name = $2`, s.Tenant, s.Name).Scan(&seq)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return 0, translate(err, "look up the scope")
 	}
-	if _, inTx := r.q.(*pipe); seq != 0 && !inTx { // what a transaction sees may never be committed
+	if _, inTx := r.sights.(*pipe); seq != 0 && !inTx { // what a transaction sees may never be committed
 		r.known.Put(s, store.Known{Seq: seq})
 	}
 	return seq, nil
@@ -118,7 +121,7 @@ func (r reader) Memories(ctx context.Context, tenant string, ids []string) ([]ox
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	found, err := collect(ctx, r.q, "read memories", scanMemory, memoriesByID, tenant, texts(ids))
+	found, err := collect(ctx, r.of(tenant), "read memories", scanMemory, memoriesByID, tenant, texts(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -149,12 +152,12 @@ func (r reader) ListMemories(ctx context.Context, f store.MemoryFilter) ([]oxbow
 		query := newestOf[0] + w.String() + newestFirst + w.limit(f.Limit) + newestOf[1]
 		w.conds = nil
 		w.add("s.tenant = $", f.Tenant)
-		return collect(ctx, r.q, "list memories", scanMemory, query+w.String()+newestFirst+w.limit(f.Limit), w.args...)
+		return collect(ctx, r.of(f.Tenant), "list memories", scanMemory, query+w.String()+newestFirst+w.limit(f.Limit), w.args...)
 	}
 	w.add("s.tenant = $", f.Tenant)
 	from, scope := selectMemory, "m.scope = $"
 	if f.Turn != "" { // by the index of turns: a turn makes few, and a scope has many
-		from, scope = selectByID, "m.scope + 0 = $"
+		from, scope = selectByID, "greatest(m.scope, m.scope) = $"
 	}
 	if f.Scope != "" {
 		seq, err := r.scopeSeq(ctx, oxbow.Scope{Tenant: f.Tenant, Name: f.Scope})
@@ -164,7 +167,8 @@ func (r reader) ListMemories(ctx context.Context, f store.MemoryFilter) ([]oxbow
 		w.add(scope, seq)
 	}
 	w.filter(f)
-	return collect(ctx, r.q, "list memories", scanMemory, from+w.String()+newestFirst+w.limit(f.Limit), w.args...)
+	return collect(ctx, r.in(oxbow.Scope{Tenant: f.Tenant, Name: f.Scope}), "list memories", scanMemory,
+		from+w.String()+newestFirst+w.limit(f.Limit), w.args...)
 }
 
 // filter adds what a filter asks of a memory beside its tenant and scope.
@@ -227,7 +231,7 @@ func (r reader) FactHistory(ctx context.Context, s oxbow.Scope, slot, key string
 	if err != nil {
 		return nil, err
 	}
-	return collect(ctx, r.q, "read a fact", scanMemory, factHistory, seq, slot, key)
+	return collect(ctx, r.in(s), "read a fact", scanMemory, factHistory, seq, slot, key)
 }
 
 const countMemories = `
@@ -236,7 +240,7 @@ const countMemories = `
 
 // CountMemories implements store.MemoryReader.
 func (r reader) CountMemories(ctx context.Context, s oxbow.Scope) (map[oxbow.Status]int, error) {
-	return countBy[oxbow.Status](ctx, r.q, countMemories, s.Tenant, s.Name)
+	return countBy[oxbow.Status](ctx, r.in(s), countMemories, s.Tenant, s.Name)
 }
 
 const countRefused = `
@@ -248,7 +252,7 @@ const countRefused = `
 // CountRefused implements store.MemoryReader.
 func (r reader) CountRefused(ctx context.Context, s oxbow.Scope, since time.Time) (int, error) {
 	var n int
-	err := r.q.QueryRow(ctx, countRefused, s.Tenant, s.Name, ts(since)).Scan(&n)
+	err := r.in(s).QueryRow(ctx, countRefused, s.Tenant, s.Name, ts(since)).Scan(&n)
 	return n, translate(err, "count what was refused")
 }
 
@@ -287,13 +291,13 @@ func (r reader) StrongestMemories(ctx context.Context, s oxbow.ScopeSettings, no
 		return nil, err
 	}
 	if s.Policy.Strength == oxbow.Classic {
-		all, err := collect(ctx, r.q, "list the strongest", scanRanked, activeIDs, seq)
+		all, err := collect(ctx, r.in(s.Scope), "list the strongest", scanRanked, activeIDs, seq)
 		if err != nil {
 			return nil, err
 		}
 		return r.standing(ctx, s, now, limit, all)
 	}
-	classes, err := collect(ctx, r.q, "list the strongest", func(rows pgx.Rows) (float64, error) {
+	classes, err := collect(ctx, r.in(s.Scope), "list the strongest", func(rows pgx.Rows) (float64, error) {
 		var v float64
 		err := rows.Scan(&v)
 		return v, err
@@ -306,7 +310,7 @@ func (r reader) StrongestMemories(ctx context.Context, s oxbow.ScopeSettings, no
 		if class > 0 {
 			from = s.Policy.ListableSince(class, now)
 		}
-		return collect(ctx, r.q, "list the strongest", scanRanked, rankPage, seq, class, since(from), ts(now), n, skip)
+		return collect(ctx, r.in(s.Scope), "list the strongest", scanRanked, rankPage, seq, class, since(from), ts(now), n, skip)
 	})
 	if err != nil {
 		return nil, err

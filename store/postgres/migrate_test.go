@@ -17,6 +17,7 @@ func TestMigrateEvents(t *testing.T) {
 	t.Run("finds every event by its row, and names one whose memory is gone", func(t *testing.T) {
 		t.Parallel()
 		ctx, s := t.Context(), setup(t)
+		hand := byHand(t, s)
 		apply(t, s, created("a"), created("b"), created("gone"), created("lost"))
 		up, err := migrations.Postgres.ReadFile("postgres/00007_events.sql")
 		if err != nil {
@@ -24,7 +25,7 @@ func TestMigrateEvents(t *testing.T) {
 		}
 		gone := "DELETE FROM memories WHERE id IN ('" + oxbow.NewID("gone") + "', '" + oxbow.NewID("lost") + "')"
 		for _, q := range append(append([]string{gone}, asBeforeRows...), strings.Split(string(up), ";\n")...) {
-			if _, err := s.pool.Exec(ctx, q); err != nil {
+			if _, err := hand.Exec(ctx, q); err != nil {
 				t.Fatal(err)
 			}
 		}

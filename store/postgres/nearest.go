@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -87,7 +88,7 @@ func (r reader) NearestVectors(ctx context.Context, q store.NearestQuery) ([]sto
 	}
 	for n := 4*q.Limit + 32; ; n *= 8 {
 		scores := map[int64]float64{}
-		best, err := collect(ctx, r.q, "look for near vectors", func(rows pgx.Rows) (number int64, err error) {
+		best, err := collect(ctx, r.in(q.Scope), "look for near vectors", func(rows pgx.Rows) (number int64, err error) {
 			var score float64
 			err = rows.Scan(&number, &score)
 			scores[number] = math.Round(score*1e6) / 1e6
@@ -179,23 +180,23 @@ var makeIndex = []string{
 
 // migrateIndex makes the index of vectors where the extension is and the index
 // is not. Vectors cannot be written meanwhile.
-func (s *Store) migrateIndex(ctx context.Context) error {
-	if err := s.makeExtension(ctx); err != nil {
-		return err
+func (s *Store) migrateIndex(ctx context.Context, pool *pgxpool.Pool) (made bool, err error) {
+	if err := s.makeExtension(ctx, pool); err != nil {
+		return false, err
 	}
-	if err := s.index.look(ctx, s.pool, s.schema); err != nil || s.index.there() {
-		return err
+	if err := s.index.look(ctx, pool, s.schema); err != nil || s.index.there() {
+		return false, err
 	}
 	var extension string
-	err := s.pool.QueryRow(ctx, `SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'`).Scan(&extension)
+	err = pool.QueryRow(ctx, `SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'`).Scan(&extension)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return translate(err, "look for pgvector")
+		return false, translate(err, "look for pgvector")
 	}
 	names := strings.NewReplacer("SCHEMA", s.schema, "EXTENSION", pgx.Identifier{extension}.Sanitize())
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		for _, query := range makeIndex {
 			if _, err := tx.Exec(ctx, names.Replace(query)); err != nil {
 				return err
@@ -204,21 +205,21 @@ func (s *Store) migrateIndex(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return translate(err, "index the vectors")
+		return false, translate(err, "index the vectors")
 	}
-	return s.index.look(ctx, s.pool, s.schema)
+	return true, s.index.look(ctx, pool, s.schema)
 }
 
 // makeExtension asks for pgvector where the server has it and the database does
 // not. A refusal is no error: everything works without. A schema that was made
 // for a while changes nothing outside of itself.
-func (s *Store) makeExtension(ctx context.Context) error {
+func (s *Store) makeExtension(ctx context.Context, pool *pgxpool.Pool) error {
 	var offered bool
-	err := s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector' AND installed_version IS NULL)`).Scan(&offered)
+	err := pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector' AND installed_version IS NULL)`).Scan(&offered)
 	if err != nil || !offered || s.schema != schema {
 		return translate(err, "look for pgvector")
 	}
-	_, err = s.pool.Exec(ctx, `CREATE EXTENSION IF NOT EXISTS vector SCHEMA public`)
+	_, err = pool.Exec(ctx, `CREATE EXTENSION IF NOT EXISTS vector SCHEMA public`)
 	if _, refused := errors.AsType[*pgconn.PgError](err); refused {
 		return nil
 	}

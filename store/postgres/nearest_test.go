@@ -58,7 +58,7 @@ func TestVectorOf(t *testing.T) {
 	t.Parallel()
 	t.Run("reads stored bytes to the last bit, short form and long", func(t *testing.T) {
 		t.Parallel()
-		s := setup(t)
+		s, _ := setupBoth(t)
 		function := strings.NewReplacer("SCHEMA", "oxbow", "vector_of", "numbers_of", "EXTENSION.vector", "real[]").Replace(vectorOf)
 		if _, err := s.pool.Exec(t.Context(), function); err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ const logEnds = `SELECT coalesce((SELECT max(seq) FROM memory_events), 0), coale
 // LogEnds implements store.OperatorReader.
 func (r reader) LogEnds(ctx context.Context) (store.LogEnds, error) {
 	var e store.LogEnds
-	err := r.q.QueryRow(ctx, logEnds).Scan(&e.Event, &e.LLMCall)
+	err := r.across(counts).QueryRow(ctx, logEnds).Scan(&e.Event, &e.LLMCall)
 	return e, translate(err, "find the ends of the logs")
 }
 
@@ -28,7 +28,7 @@ const countLog = `
 
 // CountLog implements store.OperatorReader.
 func (r reader) CountLog(ctx context.Context, after, upto int64) ([]store.LogCount, error) {
-	return collect(ctx, r.q, "count the log", func(rows pgx.Rows) (store.LogCount, error) {
+	return collect(ctx, r.across(counts), "count the log", func(rows pgx.Rows) (store.LogCount, error) {
 		var c store.LogCount
 		return c, rows.Scan(&c.Type, &c.Status, &c.N)
 	}, countLog, after, upto)
@@ -40,7 +40,7 @@ const countLLMCalls = `
 
 // CountLLMCalls implements store.OperatorReader.
 func (r reader) CountLLMCalls(ctx context.Context, after, upto int64) ([]store.LLMCount, error) {
-	return collect(ctx, r.q, "count the calls", func(rows pgx.Rows) (store.LLMCount, error) {
+	return collect(ctx, r.across(counts), "count the calls", func(rows pgx.Rows) (store.LLMCount, error) {
 		var c store.LLMCount
 		return c, rows.Scan(&c.Model, &c.Outcome, &c.Calls, &c.In, &c.Out, &c.Cached, &c.Cost, &c.Unpriced)
 	}, countLLMCalls, after, upto)
@@ -53,7 +53,7 @@ const freshness = `
 
 // Freshness implements store.OperatorReader.
 func (r reader) Freshness(ctx context.Context) ([]store.Freshness, error) {
-	return collect(ctx, r.q, "look at the schedules", func(rows pgx.Rows) (store.Freshness, error) {
+	return collect(ctx, r.across(counts), "look at the schedules", func(rows pgx.Rows) (store.Freshness, error) {
 		var f store.Freshness
 		err := rows.Scan(&f.Pass, &f.LastSuccess, &f.NextSlot)
 		f.LastSuccess, f.NextSlot = ts(f.LastSuccess), ts(f.NextSlot)
@@ -66,7 +66,7 @@ const countBudgets = `SELECT coalesce(max(drawn), 0), count(*) FILTER (WHERE sho
 // CountBudgets implements store.OperatorReader.
 func (r reader) CountBudgets(ctx context.Context, day string) (store.Budgets, error) {
 	var b store.Budgets
-	err := r.q.QueryRow(ctx, countBudgets, day).Scan(&b.Most, &b.Short)
+	err := r.across(counts).QueryRow(ctx, countBudgets, day).Scan(&b.Most, &b.Short)
 	return b, translate(err, "count the budgets")
 }
 
@@ -74,5 +74,5 @@ const countDiscarded = `SELECT kind, count(*) FROM discarded GROUP BY kind`
 
 // CountDiscarded implements store.OperatorReader.
 func (r reader) CountDiscarded(ctx context.Context) (map[string]int, error) {
-	return countBy[string](ctx, r.q, countDiscarded)
+	return countBy[string](ctx, r.across(counts), countDiscarded)
 }

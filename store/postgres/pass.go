@@ -55,7 +55,7 @@ func (r reader) candidates(ctx context.Context, s oxbow.Scope, query string, arg
 	if err != nil {
 		return nil, err
 	}
-	return collect(ctx, r.q, "read candidates", scanCandidate, query, append([]any{seq}, args...)...)
+	return collect(ctx, r.in(s), "read candidates", scanCandidate, query, append([]any{seq}, args...)...)
 }
 
 func (r reader) pass(ctx context.Context, s oxbow.Scope, query string, args ...any) ([]oxbow.Memory, error) {
@@ -63,7 +63,7 @@ func (r reader) pass(ctx context.Context, s oxbow.Scope, query string, args ...a
 	if err != nil {
 		return nil, err
 	}
-	return collect(ctx, r.q, "read candidates", scanMemory, query, append([]any{seq}, args...)...)
+	return collect(ctx, r.in(s), "read candidates", scanMemory, query, append([]any{seq}, args...)...)
 }
 
 const slots = `SELECT slot, count(*) FROM memories WHERE scope = $1 AND status = 'active' GROUP BY slot`
@@ -74,7 +74,7 @@ func (r reader) Slots(ctx context.Context, s oxbow.Scope) (map[string]int, error
 	if err != nil {
 		return nil, err
 	}
-	return countBy[string](ctx, r.q, slots, seq)
+	return countBy[string](ctx, r.in(s), slots, seq)
 }
 
 const slotMemories = bareMemory + ` WHERE m.scope = $1 AND m.status = 'active' AND m.slot = $2 ORDER BY m.id`
@@ -105,7 +105,7 @@ func (r reader) PassChanges(ctx context.Context, s oxbow.Scope, since, until tim
 		return 0, err
 	}
 	var n int
-	err = r.q.QueryRow(ctx, passChanges, seq, ts(since), ts(until)).Scan(&n)
+	err = r.in(s).QueryRow(ctx, passChanges, seq, ts(since), ts(until)).Scan(&n)
 	return n, translate(err, "count what passes changed")
 }
 

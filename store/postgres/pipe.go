@@ -21,8 +21,10 @@ type pipe struct {
 	conn    *pgx.Conn
 	waiting batch
 	begun   bool
-	ended   error // what the transaction failed with; the server takes no more
-	missed  bool  // an assumption did not hold: run the transaction again without any
+	seen    oxbow.Scope // whose transaction it is, and the scope that it was last in
+	roams   bool        // it may be one tenant's and then another's
+	ended   error       // what the transaction failed with; the server takes no more
+	missed  bool        // an assumption did not hold: run the transaction again without any
 }
 
 // errMissed says that something which was assumed is not so, such as that a
@@ -166,7 +168,7 @@ func (p *pipe) QueryRow(ctx context.Context, query string, args ...any) pgx.Row 
 // answer is the rows of the last statement that was sent.
 type answer struct {
 	pgx.Rows
-	p       *pipe
+	p       *pipe // nil outside of a transaction
 	results pgx.BatchResults
 }
 
@@ -187,12 +189,15 @@ func (a *answer) Close() {
 	}
 	results := a.results
 	a.results = nil
-	if err := a.Err(); err != nil {
+	switch err := a.Err(); {
+	case a.p == nil:
+		_ = results.Close()
+	case err != nil:
 		a.p.fail(err)
 		_ = results.Close()
-		return
+	default:
+		_ = a.p.closed(results)
 	}
-	_ = a.p.closed(results)
 }
 
 type firstRow struct {

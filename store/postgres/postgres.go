@@ -24,6 +24,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -69,6 +70,7 @@ type Store struct {
 	schema string
 	river  *river.Client[pgx.Tx] // inserts only
 	known  *store.Scopes
+	guest  atomic.Bool // the user does not own the tables
 }
 
 var _ store.Store = (*Store)(nil)
@@ -126,7 +128,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	s := &Store{reader: reader{q: pool, known: known, index: index}, pool: pool, schema: cfg.Schema, known: known}
+	s := &Store{reader: reader{sights: pooled{pool}, known: known, index: index}, pool: pool, schema: cfg.Schema, known: known}
 	// River tells workers of an insert at most once per FetchCooldown; a job
 	// that falls into the gap waits for the next poll. Shorter is dearer here: a
 	// transaction that notifies holds a lock of the whole server until its
@@ -186,6 +188,9 @@ func (s *Store) NewClient(cfg *river.Config) (store.Client, error) {
 			return slices.Contains(unusedIndexes, name)
 		})
 	}
+	if s.guest.Load() { // only an owner may rebuild an index
+		own.ReindexerIndexNames = []string{}
+	}
 	c, err := river.NewClient(riverpgxv5.New(s.pool), &own)
 	if err != nil {
 		return nil, fmt.Errorf("make the queue's client: %w", err)
@@ -207,7 +212,7 @@ var _ store.Tx = (*tx)(nil)
 
 // reader answers from the pool or from inside a transaction.
 type reader struct {
-	q     querier
+	sights
 	known *store.Scopes
 	index *vectorIndex
 }

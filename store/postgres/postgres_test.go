@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
@@ -33,13 +35,47 @@ func open(t testing.TB, url string) *Store {
 	return s
 }
 
+// setup gives a migrated store as it should run: its user neither owns the tables
+// nor passes by their policies.
 func setup(t testing.TB) *Store {
 	t.Helper()
-	s := open(t, pgtest.URL(t))
-	if err := s.Migrate(t.Context()); err != nil {
+	_, runs := setupBoth(t)
+	return runs
+}
+
+// setupBoth gives the owner's store beside it, who is no superuser either.
+func setupBoth(t testing.TB) (owner, runs *Store) {
+	t.Helper()
+	p := pgtest.Split(t)
+	owner = open(t, p.Owner)
+	if err := owner.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return s
+	if err := owner.Grant(t.Context(), p.Role); err != nil {
+		t.Fatal(err)
+	}
+	runs = open(t, p.Runtime)
+	if err := runs.Migrate(t.Context()); err != nil { // as every command does
+		t.Fatal(err)
+	}
+	return owner, runs
+}
+
+// byHand gives a connection of the server's superuser, whom no policy holds.
+func byHand(t testing.TB, s *Store) *pgx.Conn {
+	t.Helper()
+	conf, err := pgx.ParseConfig(os.Getenv(pgtest.Variable))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf.Database = s.pool.Config().ConnConfig.Database
+	conf.RuntimeParams["search_path"] = s.schema
+	conn, err := pgx.ConnectConfig(t.Context(), conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
 }
 
 func inTx(t testing.TB, s *Store, fn func(context.Context, store.Tx) error) {
@@ -217,7 +253,7 @@ func TestMigrate(t *testing.T) {
 	t.Run("refuses a newer database", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		if _, err := s.pool.Exec(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`); err != nil {
+		if _, err := byHand(t, s).Exec(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Migrate(t.Context()); oxbow.CodeOf(err) != oxbow.CodeConflict {
@@ -280,7 +316,7 @@ func TestInTx(t *testing.T) {
 		s := setup(t)
 		apply(t, s, created("a"))
 		apply(t, s, created("b")) // by now the scope is known
-		if _, err := s.pool.Exec(t.Context(), `UPDATE scopes SET name = 'user:bob'`); err != nil {
+		if _, err := byHand(t, s).Exec(t.Context(), `UPDATE scopes SET name = 'user:bob'`); err != nil {
 			t.Fatal(err)
 		}
 		apply(t, s, created("c"))
@@ -372,7 +408,7 @@ func TestApply(t *testing.T) {
 		wg.Wait()
 		apply(t, s, edit("whole"))
 		var terms int
-		if err := s.pool.QueryRow(t.Context(), `SELECT count(*) FROM memory_terms`).Scan(&terms); err != nil || terms != 1 {
+		if err := byHand(t, s).QueryRow(t.Context(), `SELECT count(*) FROM memory_terms`).Scan(&terms); err != nil || terms != 1 {
 			t.Errorf("%d terms are left of earlier texts, error %v", terms-1, err)
 		}
 	})
@@ -572,9 +608,12 @@ func TestQueue(t *testing.T) {
 
 func TestVacuum(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	owner, s := setupBoth(t)
 	apply(t, s, created("a"))
-	if err := s.Vacuum(t.Context()); err != nil {
+	if err := owner.Vacuum(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if err := s.Vacuum(t.Context()); oxbow.CodeOf(err) != oxbow.CodeUnsupported || !strings.Contains(err.Error(), "oxbow db vacuum") {
+		t.Errorf("to whom the tables are not, it says %v", err)
 	}
 }

@@ -34,7 +34,7 @@ func (t *tx) Fence(ctx context.Context, row *rivertype.JobRow) error {
 	}
 	var state string
 	var attempt int
-	if err := t.q.QueryRow(ctx, jobState, row.ID).Scan(&state, &attempt); err != nil {
+	if err := t.pipe.QueryRow(ctx, jobState, row.ID).Scan(&state, &attempt); err != nil {
 		return translate(err, "look at the job")
 	}
 	if state != string(rivertype.JobStateRunning) || attempt != row.Attempt {

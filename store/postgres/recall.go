@@ -43,14 +43,14 @@ const restScores = `
 func (r reader) Match(ctx context.Context, q store.MatchQuery) (store.Matched, error) {
 	var seq int64
 	var n, total int
-	err := r.q.QueryRow(ctx, scopeTerms, q.Scope.Tenant, q.Scope.Name).Scan(&seq, &n, &total)
+	err := r.in(q.Scope).QueryRow(ctx, scopeTerms, q.Scope.Tenant, q.Scope.Name).Scan(&seq, &n, &total)
 	if errors.Is(err, pgx.ErrNoRows) {
 		n, err = 0, nil
 	}
 	if err != nil {
 		return store.Matched{}, translate(err, "match")
 	}
-	counts, err := collect(ctx, r.q, "match", func(rows pgx.Rows) (store.Posting, error) {
+	counts, err := collect(ctx, r.in(q.Scope), "match", func(rows pgx.Rows) (store.Posting, error) {
 		var p store.Posting
 		err := rows.Scan(&p.Term, &p.DF)
 		return p, err
@@ -66,7 +66,7 @@ func (r reader) Match(ctx context.Context, q store.MatchQuery) (store.Matched, e
 	var hits []store.Match
 	for _, look := range store.MatchLooks(q) {
 		all := false
-		hits, err = collect(ctx, r.q, "match", func(rows pgx.Rows) (store.Match, error) {
+		hits, err = collect(ctx, r.in(q.Scope), "match", func(rows pgx.Rows) (store.Match, error) {
 			var m store.Match
 			err := scanMatch(rows, &m, &m.Score, &m.Terms, &m.Length, &all)
 			return m, err
@@ -95,7 +95,7 @@ func (r reader) restScores(ctx context.Context, q store.MatchQuery, plan store.M
 		rows[i] = h.Seq
 	}
 	terms, weights, bits := termColumns(plan.Rest)
-	return collect(ctx, r.q, "match", func(rows pgx.Rows) (store.PostingScore, error) {
+	return collect(ctx, r.in(q.Scope), "match", func(rows pgx.Rows) (store.PostingScore, error) {
 		var p store.PostingScore
 		err := rows.Scan(&p.Seq, &p.Score, &p.Terms)
 		return p, err
@@ -137,7 +137,7 @@ func (r reader) Beside(ctx context.Context, q store.BesideQuery) ([]store.Neighb
 	if err != nil || seq == 0 || len(q.IDs) == 0 {
 		return nil, err
 	}
-	ns, err := collect(ctx, r.q, "look beside", func(rows pgx.Rows) (store.Neighbour, error) {
+	ns, err := collect(ctx, r.in(q.Scope), "look beside", func(rows pgx.Rows) (store.Neighbour, error) {
 		var n store.Neighbour
 		err := scanMatch(rows, &n.Match, &n.Of, &n.Step)
 		return n, err

@@ -61,7 +61,7 @@ func (t *tx) Claim(ctx context.Context, key, run string, now time.Time) (bool, e
 		t.pipe.waiting.must("claim the effect", 1, errMissed, claim+" RETURNING 1", key, run, ts(now))
 		return true, nil
 	}
-	tag, err := t.q.Exec(ctx, claim, key, run, ts(now))
+	tag, err := t.pipe.Exec(ctx, claim, key, run, ts(now))
 	return tag.RowsAffected() == 1, translate(err, "claim the effect")
 }
 
@@ -83,19 +83,21 @@ const (
 
 // PutDiscarded implements store.RunWriter.
 func (t *tx) PutDiscarded(ctx context.Context, d store.Discarded) error {
+	t.of(d.Tenant)
 	t.write("keep the discarded job", putDiscarded, d.ID, d.Tenant, d.Scope, d.Kind, string(d.Args), d.Error, ts(d.At))
 	return nil
 }
 
 // DropDiscarded implements store.RunWriter.
 func (t *tx) DropDiscarded(ctx context.Context, tenant, id string) error {
+	t.of(tenant)
 	t.write("drop the discarded job", dropDiscarded, tenant, id)
 	return nil
 }
 
 // ListDiscarded implements store.WorkReader.
 func (r reader) ListDiscarded(ctx context.Context, tenant string, limit int) ([]store.Discarded, error) {
-	return collect(ctx, r.q, "list discarded jobs", func(rows pgx.Rows) (store.Discarded, error) {
+	return collect(ctx, r.of(tenant), "list discarded jobs", func(rows pgx.Rows) (store.Discarded, error) {
 		var d store.Discarded
 		var args string
 		err := rows.Scan(&d.ID, &d.Tenant, &d.Scope, &d.Kind, &args, &d.Error, &d.At)

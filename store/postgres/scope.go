@@ -27,7 +27,7 @@ const scopeByName = selectScope + ` WHERE tenant = $1 AND name = $2`
 
 // Scope implements store.ScopeReader.
 func (r reader) Scope(ctx context.Context, s oxbow.Scope) (oxbow.ScopeSettings, error) {
-	found, err := collect(ctx, r.q, "read the scope", scanScope, scopeByName, s.Tenant, s.Name)
+	found, err := collect(ctx, r.of(s.Tenant), "read the scope", scanScope, scopeByName, s.Tenant, s.Name)
 	if err != nil {
 		return oxbow.ScopeSettings{}, err
 	}
@@ -51,6 +51,7 @@ type held struct {
 // scopeSeq gives what the reader's scopeSeq gives, and asks once: the number of
 // a scope never changes.
 func (t *tx) scopeSeq(ctx context.Context, s oxbow.Scope) (int64, error) {
+	t.in(s)
 	if h := t.scopes[s]; h.seq != 0 {
 		return h.seq, nil
 	}
@@ -97,7 +98,11 @@ const listScopes = selectScope + ` WHERE $1 = '' OR tenant = $1 ORDER BY tenant,
 
 // ListScopes implements store.ScopeReader.
 func (r reader) ListScopes(ctx context.Context, tenant string) ([]oxbow.ScopeSettings, error) {
-	return collect(ctx, r.q, "list scopes", scanScope, listScopes, tenant)
+	q := r.across(allScopes)
+	if tenant != "" {
+		q = r.of(tenant)
+	}
+	return collect(ctx, q, "list scopes", scanScope, listScopes, tenant)
 }
 
 const putScope = `UPDATE scopes SET zone = $1, policy = $2, version = $3, updated_at = $4 WHERE tenant = $5 AND name = $6 AND version = $7`
@@ -105,7 +110,7 @@ const putScope = `UPDATE scopes SET zone = $1, policy = $2, version = $3, update
 // PutScope implements store.ScopeWriter.
 func (t *tx) PutScope(ctx context.Context, s oxbow.ScopeSettings) error {
 	t.hold(s.Scope, held{seq: t.scopes[s.Scope].seq, changed: true})
-	tag, err := t.q.Exec(ctx, putScope, s.Zone, store.JSON(s.Policy), s.Version, ts(s.UpdatedAt), s.Tenant, s.Name, s.Version-1)
+	tag, err := t.of(s.Tenant).Exec(ctx, putScope, s.Zone, store.JSON(s.Policy), s.Version, ts(s.UpdatedAt), s.Tenant, s.Name, s.Version-1)
 	if err != nil {
 		return translate(err, "set the scope")
 	}
@@ -131,14 +136,14 @@ const listSchedules = selectSchedule + ` WHERE s.tenant = $1 AND ($2 = '' OR s.n
 
 // ListSchedules implements store.ScopeReader.
 func (r reader) ListSchedules(ctx context.Context, s oxbow.Scope) ([]store.Schedule, error) {
-	return collect(ctx, r.q, "list schedules", scanSchedule, listSchedules, s.Tenant, s.Name)
+	return collect(ctx, r.in(s), "list schedules", scanSchedule, listSchedules, s.Tenant, s.Name)
 }
 
 const dueSchedules = selectSchedule + ` WHERE NOT d.paused AND (d.next_at <= $1 OR d.last_at > $1) ORDER BY d.next_at, s.seq, d.name LIMIT $2`
 
 // DueSchedules implements store.ScopeReader.
 func (r reader) DueSchedules(ctx context.Context, now time.Time, limit int) ([]store.Schedule, error) {
-	return collect(ctx, r.q, "read due schedules", scanSchedule, dueSchedules, ts(now), limit)
+	return collect(ctx, r.across(due), "read due schedules", scanSchedule, dueSchedules, ts(now), limit)
 }
 
 const putSchedule = `

@@ -42,7 +42,7 @@ func (r reader) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 	var seq int64
 	var n, total int
 	terms, _ := text.Analyse(q.Text)
-	counts, err := collect(ctx, r.q, "search", func(rows pgx.Rows) (store.Posting, error) {
+	counts, err := collect(ctx, r.in(q.Scope), "search", func(rows pgx.Rows) (store.Posting, error) {
 		var p store.Posting
 		err := rows.Scan(&seq, &n, &total, &p.Term, &p.DF)
 		return p, err
@@ -62,7 +62,7 @@ func (r reader) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 	var hits []store.Hit
 	for _, best := range store.Looks(q) {
 		all := false
-		hits, err = collect(ctx, r.q, "search", func(rows pgx.Rows) (store.Hit, error) {
+		hits, err = collect(ctx, r.in(q.Scope), "search", func(rows pgx.Rows) (store.Hit, error) {
 			var h store.Hit
 			err := rows.Scan(&h.ID, &h.Score, &all)
 			return h, err
@@ -75,11 +75,11 @@ func (r reader) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 }
 
 // resolvers find up to two ids with a prefix, by a range of the ids and not by
-// the index of scopes.
+// the index of scopes (see scopeOf).
 var resolvers = map[string]string{
-	"memory": `SELECT m.id FROM memories m JOIN scopes s ON s.seq = m.scope + 0 WHERE s.tenant = $1 AND m.id >= $2 AND m.id < $3 ORDER BY m.id LIMIT 2`,
-	"turn":   `SELECT t.id FROM turns t JOIN scopes s ON s.seq = t.scope + 0 WHERE s.tenant = $1 AND t.id >= $2 AND t.id < $3 ORDER BY t.id LIMIT 2`,
-	"run":    `SELECT r.id FROM runs r JOIN scopes s ON s.seq = r.scope + 0 WHERE s.tenant = $1 AND r.id >= $2 AND r.id < $3 ORDER BY r.id LIMIT 2`,
+	"memory": `SELECT m.id FROM memories m JOIN scopes s ON s.seq = greatest(m.scope, m.scope) WHERE s.tenant = $1 AND m.id >= $2 AND m.id < $3 ORDER BY m.id LIMIT 2`,
+	"turn":   `SELECT t.id FROM turns t JOIN scopes s ON s.seq = greatest(t.scope, t.scope) WHERE s.tenant = $1 AND t.id >= $2 AND t.id < $3 ORDER BY t.id LIMIT 2`,
+	"run":    `SELECT r.id FROM runs r JOIN scopes s ON s.seq = greatest(r.scope, r.scope) WHERE s.tenant = $1 AND r.id >= $2 AND r.id < $3 ORDER BY r.id LIMIT 2`,
 }
 
 // Resolve implements store.Searcher.
@@ -87,7 +87,7 @@ func (r reader) Resolve(ctx context.Context, tenant, thing, prefix string) (stri
 	if resolvers[thing] == "" {
 		return "", oxbow.Errorf(oxbow.CodeInvalid, "a %s has no id; look up a memory, a turn or a run", thing)
 	}
-	ids, err := collect(ctx, r.q, "look up "+thing, scanString, resolvers[thing], tenant, prefix, prefix+"\U0010ffff")
+	ids, err := collect(ctx, r.of(tenant), "look up "+thing, scanString, resolvers[thing], tenant, prefix, prefix+"\U0010ffff")
 	if err != nil {
 		return "", err
 	}

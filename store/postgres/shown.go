@@ -16,7 +16,7 @@ const shown = `
 
 // Shown implements store.ShownReader.
 func (r reader) Shown(ctx context.Context, tenant string, ids []string) ([]oxbow.Shown, error) {
-	return collect(ctx, r.q, "read what was shown", func(rows pgx.Rows) (oxbow.Shown, error) {
+	return collect(ctx, r.of(tenant), "read what was shown", func(rows pgx.Rows) (oxbow.Shown, error) {
 		var s oxbow.Shown
 		err := rows.Scan(&s.Memory, &s.Conversation, &s.At)
 		s.At = s.At.UTC()
@@ -31,6 +31,6 @@ const putShown = `
 
 // PutShown implements store.ShownWriter.
 func (t *tx) PutShown(ctx context.Context, s oxbow.Scope, conversation string, ids []string, at time.Time) error {
-	_, err := t.q.Exec(ctx, putShown, conversation, ts(at), slices.Clone(ids), s.Tenant, s.Name)
+	_, err := t.in(s).Exec(ctx, putShown, conversation, ts(at), slices.Clone(ids), s.Tenant, s.Name)
 	return translate(err, "keep what was shown")
 }

@@ -37,7 +37,7 @@ const turnByID = selectTurn + ` WHERE s.tenant = $1 AND t.id = $2`
 
 // Turn implements store.TurnReader.
 func (r reader) Turn(ctx context.Context, tenant, id string) (oxbow.Turn, error) {
-	found, err := collect(ctx, r.q, "read the turn", scanTurn, turnByID, tenant, id)
+	found, err := collect(ctx, r.of(tenant), "read the turn", scanTurn, turnByID, tenant, id)
 	if err != nil {
 		return oxbow.Turn{}, err
 	}
@@ -57,7 +57,7 @@ func (r reader) ListTurns(ctx context.Context, f store.TurnFilter) ([]oxbow.Turn
 	w.addIf(!f.Since.IsZero(), "t.at >= $", ts(f.Since))
 	w.addIf(f.AfterID != "", "(t.at, t.id) < (SELECT at, id FROM turns WHERE id = $)", f.AfterID)
 	query := selectTurn + w.String() + ` ORDER BY t.at DESC, t.id DESC` + w.limit(f.Limit)
-	return collect(ctx, r.q, "list turns", scanTurn, query, w.args...)
+	return collect(ctx, r.in(oxbow.Scope{Tenant: f.Tenant, Name: f.Scope}), "list turns", scanTurn, query, w.args...)
 }
 
 const nextTurns = selectTurn + ` WHERE t.scope = $1 AND t.state = 'waiting' ORDER BY t.at, t.id LIMIT $2`
@@ -68,7 +68,7 @@ func (r reader) NextTurns(ctx context.Context, s oxbow.Scope, limit int) ([]oxbo
 	if err != nil {
 		return nil, err
 	}
-	return collect(ctx, r.q, "read the next turns", scanTurn, nextTurns, seq, limit)
+	return collect(ctx, r.in(s), "read the next turns", scanTurn, nextTurns, seq, limit)
 }
 
 const countTurns = `
@@ -77,7 +77,7 @@ const countTurns = `
 
 // CountTurns implements store.TurnReader.
 func (r reader) CountTurns(ctx context.Context, s oxbow.Scope) (map[oxbow.TurnState]int, error) {
-	return countBy[oxbow.TurnState](ctx, r.q, countTurns, s.Tenant, s.Name)
+	return countBy[oxbow.TurnState](ctx, r.in(s), countTurns, s.Tenant, s.Name)
 }
 
 // insertTurn stores a turn that is new together with its text.
@@ -115,6 +115,7 @@ const finishTurn = `
 
 // FinishTurn implements store.TurnWriter.
 func (t *tx) FinishTurn(ctx context.Context, turn oxbow.Turn) error {
+	t.in(turn.Scope)
 	t.write("finish the turn", finishTurn, turn.State, turn.Reason, turn.Memories, turn.Judge, turn.Run, turn.ID,
 		turn.Scope.Tenant, turn.Scope.Name)
 	return nil
@@ -130,7 +131,7 @@ func (t *tx) ReopenTurns(ctx context.Context, s oxbow.Scope, from time.Time, fai
 	if err != nil {
 		return 0, err
 	}
-	tag, err := t.q.Exec(ctx, reopenTurns, seq, since(from), failedOnly)
+	tag, err := t.pipe.Exec(ctx, reopenTurns, seq, since(from), failedOnly)
 	return int(tag.RowsAffected()), translate(err, "reopen turns")
 }
 

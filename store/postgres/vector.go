@@ -22,7 +22,7 @@ func (r reader) VectorsOf(ctx context.Context, s oxbow.Scope, embedder string, i
 		return nil, err
 	}
 	out := make(map[string][]float32, len(ids))
-	_, err = collect(ctx, r.q, "read vectors", func(rows pgx.Rows) (struct{}, error) {
+	_, err = collect(ctx, r.in(s), "read vectors", func(rows pgx.Rows) (struct{}, error) {
 		var id string
 		v, err := scanVector(rows, &id)
 		out[id] = v
@@ -46,7 +46,7 @@ const vectorMark = `SELECT vectors FROM scopes WHERE tenant = $1 AND name = $2`
 // VectorMark implements store.VectorReader.
 func (r reader) VectorMark(ctx context.Context, s oxbow.Scope) (int64, error) {
 	var mark int64
-	err := r.q.QueryRow(ctx, vectorMark, s.Tenant, s.Name).Scan(&mark)
+	err := r.of(s.Tenant).QueryRow(ctx, vectorMark, s.Tenant, s.Name).Scan(&mark)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return 0, translate(err, "look for new vectors")
 	}
@@ -63,7 +63,7 @@ func (r reader) VectorsSince(ctx context.Context, s oxbow.Scope, embedder string
 	if err != nil {
 		return nil, err
 	}
-	return collect(ctx, r.q, "read vectors", func(rows pgx.Rows) (p store.PlacedVector, err error) {
+	return collect(ctx, r.in(s), "read vectors", func(rows pgx.Rows) (p store.PlacedVector, err error) {
 		p.Values, err = scanVector(rows, &p.Mark, &p.Number)
 		return p, err
 	}, vectorsSince, seq, embedder, after.Mark, after.Number, limit)
@@ -82,7 +82,7 @@ const countVectors = `
 // CountVectors implements store.VectorReader.
 func (r reader) CountVectors(ctx context.Context, s oxbow.Scope, embedder string) (with, without int, err error) {
 	var all int
-	err = r.q.QueryRow(ctx, countVectors, embedder, s.Tenant, s.Name).Scan(&with, &all)
+	err = r.in(s).QueryRow(ctx, countVectors, embedder, s.Tenant, s.Name).Scan(&with, &all)
 	return with, all - with, translate(err, "count vectors")
 }
 
@@ -95,7 +95,7 @@ func (r reader) WithoutVector(ctx context.Context, s oxbow.Scope, embedder, afte
 	if err != nil {
 		return nil, err
 	}
-	return collect(ctx, r.q, "look for memories without a vector", scanMemory, withoutVector, embedder, seq, after, limit)
+	return collect(ctx, r.in(s), "look for memories without a vector", scanMemory, withoutVector, embedder, seq, after, limit)
 }
 
 // standing is what may be shown of memories m: of one of the statuses $1, and,
@@ -113,7 +113,7 @@ func (r reader) Standing(ctx context.Context, q store.StandingQuery) ([]store.St
 	if err != nil || len(q.Numbers) == 0 {
 		return nil, err
 	}
-	return collect(ctx, r.q, "look memories up", func(rows pgx.Rows) (v store.Standing, err error) {
+	return collect(ctx, r.in(q.Scope), "look memories up", func(rows pgx.Rows) (v store.Standing, err error) {
 		err = rows.Scan(&v.Number, &v.ID)
 		return v, err
 	}, standingOf, texts(q.Statuses), ts(q.Now), q.Numbers, seq)

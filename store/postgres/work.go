@@ -45,14 +45,14 @@ func (r reader) ListJobs(ctx context.Context, f store.JobFilter) ([]store.Job, e
 	w.addIf(f.Run != "", "args ->> 'run' = $", f.Run)
 	w.addIf(f.BeforeID > 0, "id < $", f.BeforeID)
 	query := selectJob + w.String() + ` ORDER BY id DESC` + w.limit(f.Limit)
-	return collect(ctx, r.q, "list jobs", scanJob, query, w.args...)
+	return collect(ctx, r.plain(), "list jobs", scanJob, query, w.args...)
 }
 
 const jobByID = selectJob + ` WHERE id = $1`
 
 // Job implements store.WorkReader.
 func (r reader) Job(ctx context.Context, id int64) (store.Job, error) {
-	found, err := collect(ctx, r.q, "read the job", scanJob, jobByID, id)
+	found, err := collect(ctx, r.plain(), "read the job", scanJob, jobByID, id)
 	if err != nil {
 		return store.Job{}, err
 	}
@@ -70,7 +70,7 @@ const pendingJobs = `
 // PendingJobs implements store.WorkReader.
 func (r reader) PendingJobs(ctx context.Context, run string) (int, error) {
 	var n int
-	err := r.q.QueryRow(ctx, pendingJobs, run).Scan(&n)
+	err := r.plain().QueryRow(ctx, pendingJobs, run).Scan(&n)
 	return n, translate(err, "count waiting jobs")
 }
 
@@ -81,7 +81,7 @@ const readyJobs = `
 // ReadyJobs implements store.WorkReader.
 func (r reader) ReadyJobs(ctx context.Context, run string) (int, error) {
 	var n int
-	err := r.q.QueryRow(ctx, readyJobs, run).Scan(&n)
+	err := r.plain().QueryRow(ctx, readyJobs, run).Scan(&n)
 	return n, translate(err, "count ready jobs")
 }
 
@@ -98,7 +98,7 @@ const queueStats = `
 
 // QueueStats implements store.WorkReader.
 func (r reader) QueueStats(ctx context.Context) ([]store.QueueStat, error) {
-	return collect(ctx, r.q, "read the queues", func(rows pgx.Rows) (store.QueueStat, error) {
+	return collect(ctx, r.plain(), "read the queues", func(rows pgx.Rows) (store.QueueStat, error) {
 		var s store.QueueStat
 		var oldest *time.Time
 		err := rows.Scan(&s.Queue, &s.Paused, &s.Available, &s.Running, &s.Scheduled, &s.Retryable, &oldest)
@@ -114,6 +114,6 @@ const liveWorkers = `SELECT count(*) FROM workers WHERE seen_at >= $1`
 // LiveWorkers implements store.WorkReader.
 func (r reader) LiveWorkers(ctx context.Context, since time.Time) (int, error) {
 	var n int
-	err := r.q.QueryRow(ctx, liveWorkers, ts(since)).Scan(&n)
+	err := r.plain().QueryRow(ctx, liveWorkers, ts(since)).Scan(&n)
 	return n, translate(err, "count the workers")
 }

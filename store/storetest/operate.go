@@ -71,8 +71,9 @@ func countedLog(f *fixture) {
 func countedCalls(f *fixture) {
 	f.putCalls(f.call("a"), f.call("b"))
 	first := must(f.s.LogEnds(f.ctx))(f).LLMCall
-	f.putCalls(f.call("c", func(c *store.LLMCall) { c.Outcome, c.Cost = "lost", nil }),
-		f.call("d", func(c *store.LLMCall) { c.Scope.Tenant, c.Model = f.scope.Tenant+"x", "large" }), f.call("e"))
+	f.putCalls(f.call("c", func(c *store.LLMCall) { c.Outcome, c.Cost = "lost", nil }))
+	f.putCalls(f.call("d", func(c *store.LLMCall) { c.Scope.Tenant, c.Model = f.scope.Tenant+"x", "large" }))
+	f.putCalls(f.call("e"))
 	end := must(f.s.LogEnds(f.ctx))(f).LLMCall
 	sum := map[string]store.LLMCount{}
 	for _, c := range must(f.s.CountLLMCalls(f.ctx, first, end))(f) {
