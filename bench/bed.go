@@ -43,6 +43,7 @@ type rival interface {
 type db struct {
 	dialect string // sqlite or postgres
 	where   string // a path or a URL
+	runs    string // the URL of Postgres for the program that is measured
 	st      store.Store
 	sql     *sql.DB
 	drop    func() error

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func memory(ctx context.Context, l *lab) ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	child := exec.CommandContext(ctx, self, "-resident", d.dialect, d.where)
+	child := exec.CommandContext(ctx, self, "-resident", d.dialect, cmp.Or(d.runs, d.where))
 	child.Stderr = os.Stderr
 	out, err := child.Output()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -58,17 +59,50 @@ func (b postgresBed) open(ctx context.Context, name string, copyOf *db) (*db, er
 	}
 	u.Path = "/" + name
 	d := &db{dialect: "postgres", where: u.String()}
+	if u.User, err = b.app(ctx, u.User); err != nil {
+		return nil, err
+	}
+	d.runs = u.String()
+	if err := d.prepare(ctx); err != nil {
+		return nil, err
+	}
 	if err := d.connect(ctx); err != nil {
 		return nil, err
 	}
 	d.drop = func() error {
-		return errors.Join(d.sql.Close(), d.st.Close(), b.admin(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"))
+		return errors.Join(d.sql.Close(), d.st.Close(), b.admin(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"), b.admin(ctx, dropApp))
 	}
-	return d, d.st.Migrate(ctx)
+	return d, nil
+}
+
+// appRole is whom the measured program connects as: row-level security holds it, as
+// it would not hold the user of the server.
+const appRole = "oxbow_bench_app"
+
+// dropApp leaves the role to the last database that it may use.
+const dropApp = `DO $$ BEGIN DROP ROLE IF EXISTS ` + appRole + `; EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $$`
+
+// app makes the role, with the password of the server's user.
+func (b postgresBed) app(ctx context.Context, user *url.Userinfo) (*url.Userinfo, error) {
+	password, _ := user.Password()
+	err := b.admin(ctx, `DO $$ BEGIN CREATE ROLE `+appRole+` LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`)
+	if err == nil {
+		err = b.admin(ctx, `ALTER ROLE `+appRole+` PASSWORD '`+strings.ReplaceAll(password, "'", "''")+`'`)
+	}
+	return url.UserPassword(appRole, password), err
+}
+
+// prepare migrates the database and grants the role what the program needs.
+func (d *db) prepare(ctx context.Context) error {
+	owner, err := postgres.Open(ctx, postgres.Config{URL: d.where})
+	if err != nil {
+		return err
+	}
+	return errors.Join(owner.Migrate(ctx), owner.Grant(ctx, appRole), owner.Close())
 }
 
 func (d *db) connect(ctx context.Context) error {
-	st, err := postgres.Open(ctx, postgres.Config{URL: d.where})
+	st, err := postgres.Open(ctx, postgres.Config{URL: d.runs})
 	if err != nil {
 		return err
 	}
