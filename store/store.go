@@ -66,6 +66,7 @@ type Reader interface {
 	LLMReader
 	AccessReader
 	ShownReader
+	CueReader
 	HealthReader
 	OperatorReader
 	VectorReader
@@ -83,6 +84,7 @@ type Writer interface {
 	LLMWriter
 	AccessWriter
 	ShownWriter
+	CueWriter
 	VectorWriter
 	GraphWriter
 	Loader
@@ -339,7 +341,8 @@ type TurnWriter interface {
 	// ReopenTurns sets turns said since an instant back to waiting, all or
 	// only those that failed, and gives how many.
 	ReopenTurns(ctx context.Context, s oxbow.Scope, since time.Time, failedOnly bool) (int, error)
-	// EraseTurn removes a turn's text.
+	// EraseTurn removes a turn's text, and the cues of its conversation, which
+	// may have been made of it.
 	EraseTurn(ctx context.Context, s oxbow.Scope, id string) error
 }
 

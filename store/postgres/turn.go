@@ -146,6 +146,7 @@ func (t *tx) EraseTurn(ctx context.Context, s oxbow.Scope, id string) error {
 	b := &batch{}
 	b.exec("erase the turn", eraseTurn, id, seq)
 	b.exec("erase the turn", deleteContents, id, seq)
+	b.exec("erase the cues", eraseCues, seq, id)
 	b.exec("erase kept answers", eraseLLMAnswers, id, s.Tenant)
 	t.later(b)
 	return nil

@@ -156,6 +156,9 @@ func (t *tx) EraseTurn(ctx context.Context, s oxbow.Scope, id string) error {
 	if _, err := t.q.exec(ctx, deleteContents, id, seq); err != nil {
 		return translate(err, "erase the turn")
 	}
+	if _, err := t.q.exec(ctx, eraseCues, seq, id, seq); err != nil {
+		return translate(err, "erase the cues")
+	}
 	_, err = t.q.exec(ctx, eraseLLMAnswers, id, s.Tenant)
 	return translate(err, "erase kept answers")
 }

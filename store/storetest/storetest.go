@@ -73,7 +73,7 @@ var shared = []part{
 	{"apply", testApply}, {"addresses", testAddresses}, {"use", testUse}, {"erase", testErase}, {"verdicts", testVerdicts},
 	{"search", testSearch}, {"ranking", testRanking}, {"match", testMatch}, {"beside", testBeside}, {"resolve", testResolve}, {"log", testLog}, {"turns", testTurns},
 	{"scopes", testScopes}, {"schedules", testSchedules}, {"passes", testPasses}, {"retire", testRetire}, {"runs", testRuns}, {"text", testText},
-	{"budgets", testBudgets}, {"calls", testCalls}, {"answers", testAnswers}, {"access", testAccess}, {"health", testHealth}, {"shown", testShown}, {"requests", testRequests},
+	{"budgets", testBudgets}, {"calls", testCalls}, {"answers", testAnswers}, {"access", testAccess}, {"health", testHealth}, {"shown", testShown}, {"cues", testCues}, {"requests", testRequests},
 	{"vectors", testVectors}, {"vector pages", testVectorPages}, {"nearest", testNearest}, {"graph", testGraph}, {"walk", testWalk}, {"graph erase", testGraphErase}, {"hub", testHub},
 }
 
