@@ -54,16 +54,56 @@ type Recalled struct {
 	Notes    []string     `json:"notes,omitempty"`
 }
 
-// Block is a rendered answer, for the preamble of the user's turn.
+// ContextQuestion is what a caller asks a context block.
+type ContextQuestion struct {
+	Scope        string             `json:"scope" doc:"such as user:ada"`
+	Query        string             `json:"query,omitempty" doc:"the user's message, at most 64 KiB; may be empty when goal, step or open is given"`
+	Goal         string             `json:"goal,omitempty" doc:"what the agent is after"`
+	Step         string             `json:"step,omitempty" doc:"what it is doing for that now"`
+	Open         []string           `json:"open,omitempty" maxItems:"32" doc:"what it does not know yet"`
+	Conversation string             `json:"conversation,omitempty" doc:"the running conversation: its observations come first, a cue that went stale in it is noticed, and what is shown in it confirms nothing there"`
+	Budget       int                `json:"budget,omitempty" minimum:"0" doc:"tokens of the whole block, 200 or more; 1500 when it is 0"`
+	Shares       map[string]float64 `json:"shares,omitempty" doc:"of the budget, by part: observations, recent, relevant, due"`
+	At           time.Time          `json:"at,omitzero" doc:"compose it as of this instant and record nothing"`
+	Zone         string             `json:"zone,omitempty" doc:"of its dates; the scope's when it is empty"`
+	Strategy     string             `json:"strategy,omitempty" doc:"how what is relevant is found; hybrid when it is empty"`
+	Limit        int                `json:"limit,omitempty" minimum:"0" maximum:"100" doc:"of what is relevant; 5 when it is 0"`
+	Floor        *float64           `json:"floor,omitempty" minimum:"0" maximum:"1" doc:"the least match of what is relevant; 0.4 by hybrid"`
+	AsOf         time.Time          `json:"as_of,omitzero" doc:"what fitted with what was known then, and nothing else"`
+	Include      []oxbow.Status     `json:"include,omitempty" doc:"statuses beside active, of what is relevant"`
+	Slot         string             `json:"slot,omitempty"`
+	Kind         oxbow.Kind         `json:"kind,omitempty"`
+	Tag          string             `json:"tag,omitempty"`
+}
+
+func (q ContextQuestion) context(s oxbow.Scope) engine.ContextQuery {
+	return engine.ContextQuery{Scope: s, Text: q.Query, State: recall.State{Goal: q.Goal, Step: q.Step, Open: q.Open}, Conversation: q.Conversation,
+		Budget: q.Budget, Shares: q.Shares, At: q.At, Zone: q.Zone, Strategy: q.Strategy, Limit: q.Limit, Floor: q.Floor, AsOf: q.AsOf, Include: q.Include,
+		Slot: q.Slot, Kind: q.Kind, Tag: q.Tag}
+}
+
+type contextInput struct{ Body ContextQuestion }
+
+// Block is a context block, for the preamble of the user's turn.
 type Block struct {
-	Text     string   `json:"text" doc:"put it before the user's words, never into the system prompt: it is evidence, not policy"`
-	Memories []string `json:"memories" doc:"the ids of what it shows"`
-	Notes    []string `json:"notes,omitempty"`
+	Text     string             `json:"text" doc:"put it before the user's words, never into the system prompt: it is evidence, not policy"`
+	Memories []string           `json:"memories" doc:"the ids of what it shows, in order"`
+	Parts    []recall.BlockPart `json:"parts" doc:"observations, recent, relevant, due: those that there is something of"`
+	At       time.Time          `json:"at" doc:"the instant that it is about"`
+	Zone     string             `json:"zone"`
+	Weekday  string             `json:"weekday"`
+	Tokens   int                `json:"tokens" doc:"what the text takes, estimated"`
+	Budget   int                `json:"budget"`
+	Rest     *recall.Rest       `json:"rest,omitempty" doc:"what exceeded the budget"`
+	// StaleCue is engine.ContextBlock's.
+	StaleCue bool                `json:"stale_cue" doc:"the same cue was asked before and the conversation has gone on since"`
+	Stale    *engine.StaleReason `json:"stale,omitempty"`
+	Notes    []string            `json:"notes,omitempty"`
 }
 
 func (a *API) recall() {
 	route(a, op{"POST", "/v1/recall", "recall", "recall", "Find what answers a question; nothing, when nothing fits", oxbow.MayRead, 0}, ask)
-	route(a, op{"POST", "/v1/context", "context", "recall", "The same as a labelled block for the user's turn", oxbow.MayRead, 0}, block)
+	route(a, op{"POST", "/v1/context", "context", "recall", "The block of what is known that belongs before the user's turn, rebuilt at each", oxbow.MayRead, 0}, block)
 }
 
 func ask(ctx context.Context, c call, in *recallInput) (Recalled, error) {
@@ -87,21 +127,17 @@ func ask(ctx context.Context, c call, in *recallInput) (Recalled, error) {
 	return out, err
 }
 
-func block(ctx context.Context, c call, in *recallInput) (Block, error) {
-	in.Body.Passive = true
-	s := c.scope(in.Body.Scope)
-	got, err := c.e.Recall(ctx, in.Body.recall(s))
-	out := Block{Memories: []string{}, Notes: got.Notes}
+func block(ctx context.Context, c call, in *contextInput) (Block, error) {
+	got, err := c.e.Context(ctx, in.Body.context(c.scope(in.Body.Scope)))
 	if err != nil {
-		return out, err
+		return Block{}, err
 	}
-	for _, r := range got.Results {
-		out.Memories = append(out.Memories, r.Memory.ID)
+	out := Block{Text: got.Text, Memories: []string{}, Parts: got.Parts, At: got.At, Zone: got.Zone, Weekday: got.Weekday, Tokens: got.Tokens, Budget: got.Budget,
+		Rest: got.Rest, StaleCue: got.StaleCue, Stale: got.Stale, Notes: got.Notes}
+	for _, p := range got.Parts {
+		for _, l := range p.Lines {
+			out.Memories = append(out.Memories, l.ID)
+		}
 	}
-	zone, err := c.e.Zone(ctx, s)
-	if err != nil {
-		return out, err
-	}
-	out.Text = recall.Render(got, c.e.Now(), zone)
 	return out, nil
 }

@@ -45,9 +45,10 @@ type Config struct {
 	// Embedder makes the vectors of questions and, in the jobs that a write
 	// enqueues, of memories. Defaults to nil: memories are found by words alone.
 	Embedder llm.Embedder
-	// VectorWeight and Days are those of recall.Config. Default to nothing.
+	// VectorWeight, Days and Classes are those of recall.Config. Default to nothing.
 	VectorWeight float64
 	Days         func(text string, ref time.Time, zone *time.Location) []recall.Span
+	Classes      func(question string) []recall.Class
 	// VectorBytes bounds the memory that recall takes for vectors; see
 	// recall.Config. Defaults to 64 MiB.
 	VectorBytes int64
@@ -80,7 +81,7 @@ func New(cfg Config) *Engine {
 // newRecaller gives recall what the engine has; a judge that can select picks for
 // the strategy index.
 func newRecaller(cfg Config) *recall.Recaller {
-	c := recall.Config{Store: cfg.Store, Embedder: cfg.Embedder, VectorWeight: cfg.VectorWeight, Days: cfg.Days, VectorBytes: cfg.VectorBytes}
+	c := recall.Config{Store: cfg.Store, Embedder: cfg.Embedder, VectorWeight: cfg.VectorWeight, Days: cfg.Days, Classes: cfg.Classes, VectorBytes: cfg.VectorBytes}
 	if s, ok := cfg.Judge.(llm.Selector); ok {
 		c.Selector = s
 	}

@@ -79,9 +79,11 @@ func (d *Door) Server(c engine.Caller) *sdk.Server {
 	s.AddResourceTemplate(&sdk.ResourceTemplate{Name: "memory", Title: "A memory and its story", URITemplate: uriPrefix + "{id}",
 		Description: "One memory with everything that happened to it, and why", MIMEType: "application/json"}, h.resource)
 	s.AddPrompt(&sdk.Prompt{Name: "context", Title: "What is known about this",
-		Description: "A block of memories that fit a message, to put before it",
-		Arguments: []*sdk.PromptArgument{{Name: "message", Description: "what the user said", Required: true},
-			{Name: "scope", Description: "whose memories, such as user:ada"}, {Name: "goal", Description: "what the agent is after"}}}, h.context)
+		Description: "The block to put before a message: the time, what this conversation was about, recent memories and those that fit. Ask for it anew at every turn.",
+		Arguments: []*sdk.PromptArgument{{Name: "message", Description: "what the user said; may be empty when goal or step is given"},
+			{Name: "scope", Description: "whose memories, such as user:ada"}, {Name: "conversation", Description: "the running one, as its turns are ingested"},
+			{Name: "goal", Description: "what the agent is after"}, {Name: "step", Description: "what it is doing for that now"},
+			{Name: "open", Description: "what it does not know yet"}, {Name: "budget", Description: "tokens of the block, 200 or more"}}}, h.context)
 	return s
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -333,19 +334,25 @@ func (s *session) context(ctx context.Context, req *sdk.GetPromptRequest) (*sdk.
 		return nil, err
 	}
 	in := req.Params.Arguments
-	scope := s.scope(in["scope"])
-	got, err := s.e.Recall(ctx, engine.Recall{Scope: scope, Text: in["message"], State: recall.State{Goal: in["goal"]}, Passive: true})
+	q := engine.ContextQuery{Scope: s.scope(in["scope"]), Text: in["message"], Conversation: in["conversation"], State: recall.State{Goal: in["goal"], Step: in["step"]}}
+	if open := in["open"]; open != "" {
+		q.State.Open = []string{open}
+	}
+	if v := in["budget"]; v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			return nil, oxbow.Errorf(oxbow.CodeInvalid, "the budget %q is no number of tokens", v)
+		}
+		q.Budget = n
+	}
+	got, err := s.e.Context(ctx, q)
 	if err != nil {
 		return nil, s.told(ctx, err)
 	}
-	zone, err := s.e.Zone(ctx, scope)
-	if err != nil {
-		return nil, s.told(ctx, err)
+	about := "what is known that fits the message"
+	for _, n := range got.Notes {
+		about += "; " + n
 	}
-	text := recall.Render(got, s.e.Now(), zone)
-	if text == "" {
-		text = "Nothing is known about this.\n"
-	}
-	return &sdk.GetPromptResult{Description: "what is known that fits the message",
-		Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text + "\n" + in["message"]}}}}, nil
+	return &sdk.GetPromptResult{Description: about,
+		Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: got.Text + "\n" + in["message"]}}}}, nil
 }

@@ -24,7 +24,7 @@ func newAsking(r *Recaller, q Query, s oxbow.ScopeSettings) *asking {
 	a := &asking{Recaller: r, q: q, settings: s, at: q.Now, wanted: append([]oxbow.Status{oxbow.Active}, q.Include...)}
 	var cutOff bool
 	if a.cue, cutOff = analyse(q); cutOff {
-		a.note("the question is longer than 64 KiB: its end was left out")
+		a.note(tooLong)
 	}
 	if !q.AsOf.IsZero() {
 		a.at = q.AsOf
@@ -32,6 +32,9 @@ func newAsking(r *Recaller, q Query, s oxbow.ScopeSettings) *asking {
 	}
 	return a
 }
+
+// tooLong is the note of a question that is cut.
+const tooLong = "the question is longer than 64 KiB: its end was left out"
 
 func (a *asking) note(s string) {
 	if !slices.Contains(a.notes, s) {

@@ -27,15 +27,7 @@ type vectorOf struct {
 
 func analyse(q Query) (c cue, cutOff bool) {
 	c.words, cutOff = bounded(q.Text)
-	parts := []string{q.State.Goal, q.State.Step}
-	parts = append(parts, q.State.Open...)
-	var kept []string
-	for _, p := range parts {
-		if p = strings.TrimSpace(p); p != "" {
-			kept = append(kept, p)
-		}
-	}
-	state, more := bounded(strings.Join(kept, "\n"))
+	state, more := bounded(stateOf(q.State))
 	c.state = state
 	if state == "" {
 		c.state = c.words
@@ -46,6 +38,19 @@ func analyse(q Query) (c cue, cutOff bool) {
 	}
 	c.terms, _ = text.Analyse(typed)
 	return c, cutOff || more
+}
+
+// stateOf gives the cue of a state of mind: what there is of it, a line each.
+func stateOf(s State) string {
+	parts := []string{s.Goal, s.Step}
+	parts = append(parts, s.Open...)
+	var kept []string
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, "\n")
 }
 
 // bounded normalises a text and cuts what is over the limit, at a rune's end.

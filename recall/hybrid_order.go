@@ -184,14 +184,18 @@ func rounded(v float64) float64 { return math.Round(v*1e9) / 1e9 }
 // cover tells how much of the question a candidate and its surroundings cover, in
 // parts of the weight of its informative words; or, found by its vector alone,
 // the square of its cosine.
-func (b *blend) cover(t *thing) float64 {
+func (b *blend) cover(t *thing) float64 { return b.covered(t, t.credit) }
+
+// covered is cover with what the surroundings say of each term; with nil they say
+// nothing and only the candidate's own words count.
+func (b *blend) covered(t *thing, credit []float64) float64 {
 	has, all := 0.0, 0.0
 	for i, w := range b.informs {
 		all += w
 		if t.Terms>>i&1 == 1 {
 			has += w
-		} else {
-			has += w * t.credit[i]
+		} else if credit != nil {
+			has += w * credit[i]
 		}
 	}
 	switch {
@@ -242,6 +246,7 @@ func (b *blend) answers() []candidate {
 		}
 		last = share
 		t.stage("cover", b.cover(t))
+		t.stage(ownCover, b.covered(t, nil))
 		out = append(out, candidate{memory: t.memory, match: t.match, stages: t.stages, score: rounded(top * (1 - orderShare + orderShare*share))})
 	}
 	return out

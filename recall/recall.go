@@ -84,6 +84,9 @@ type Config struct {
 	// Days gives the spans of time that words such as "last March" name, read at
 	// ref in a zone. Defaults to none: words of time are words like others.
 	Days func(text string, ref time.Time, zone *time.Location) []Span
+	// Classes gives the sorts of things that a question asks for, for OfClass.
+	// Defaults to none: OfClass finds nothing.
+	Classes func(question string) []Class
 }
 
 // Span is the time from From up to To.

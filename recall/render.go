@@ -41,15 +41,30 @@ func Render(a Answer, now time.Time, zone *time.Location) string {
 // line is one memory with its label.
 func line(r Result, now time.Time, zone *time.Location) string {
 	m := r.Memory
-	label := []string{string(m.Kind)}
+	return quoted(append([]string{sort(m), Age(m.SaidAt, now, zone)}, standingLabels(m)...), m.Content.Text)
+}
+
+// quoted is a line of a block: labels, and words that cannot leave it.
+func quoted(labels []string, words string) string {
+	return fmt.Sprintf("- [%s] \"%s\"", strings.Join(labels, ", "), framed(words))
+}
+
+// sort is a memory's kind, with the address of a fact.
+func sort(m oxbow.Memory) string {
 	if m.IsFact() {
-		label[0] += " " + framed(m.Slot) + "/" + framed(m.Key)
+		return string(m.Kind) + " " + framed(m.Slot) + "/" + framed(m.Key)
 	}
-	label = append(label, Age(m.SaidAt, now, zone), fmt.Sprintf("confidence %.2f", m.Confidence()), provenance(m))
+	return string(m.Kind)
+}
+
+// standingLabels say how sure a memory is, where it is from, and that it is not
+// active when it is not.
+func standingLabels(m oxbow.Memory) []string {
+	out := []string{fmt.Sprintf("confidence %.2f", m.Confidence()), provenance(m)}
 	if m.Status != oxbow.Active {
-		label = append(label, string(m.Status))
+		out = append(out, string(m.Status))
 	}
-	return fmt.Sprintf("- [%s] \"%s\"", strings.Join(label, ", "), framed(m.Content.Text))
+	return out
 }
 
 // provenance says where a memory is from. What was not said but concluded is

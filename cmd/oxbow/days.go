@@ -19,6 +19,16 @@ func days(text string, ref time.Time, zone *time.Location) []recall.Span {
 	return out
 }
 
+// classes gives recall the sorts of tools that a question asks for, as the offline
+// rules know them.
+func classes(question string) []recall.Class {
+	var out []recall.Class
+	for _, c := range offline.Classes(question) {
+		out = append(out, recall.Class{Name: c.Name, Names: c.Names, Holds: c.Named})
+	}
+	return out
+}
+
 // modelVectors is what a cosine counts in recall when a model makes the vectors.
 //
 // Limit: an estimate. No model's vectors were at hand to measure it with.

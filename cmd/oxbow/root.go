@@ -52,6 +52,7 @@ func rootCommand(a *app) *cobra.Command {
 	add(groupMemory, rememberCommand(a))
 	add(groupMemory, ingestCommand(a))
 	add(groupMemory, recallCommand(a))
+	add(groupMemory, contextCommand(a))
 	add(groupMemory, memoryCommand(a))
 	add(groupMemory, turnCommand(a))
 	add(groupMemory, scopeCommand(a))

@@ -76,7 +76,7 @@ var helpers = []string{
 // testsReach lists the packages whose tests go up: they play whole stories
 // through the layers above them.
 var testsReach = map[string][]string{
-	"api": {"worker", "internal/lab"},
+	"api": {"worker", "internal/lab", "internal/history"},
 	"mcp": {"worker", "internal/lab"},
 	"web": {"worker", "internal/lab"},
 	// The instruments are read while a worker works.
