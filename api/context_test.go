@@ -12,7 +12,6 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/lab"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/llm/offline"
-	"github.com/oxbow-memory/oxbow/recall"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
@@ -28,21 +27,9 @@ func TestContext(t *testing.T) {
 // rules gives the bench an engine and a worker that judge by the offline rules,
 // as the program does when nothing is configured.
 func rules(b *lab.Bench) *worker.Worker {
-	days := func(text string, ref time.Time, zone *time.Location) (out []recall.Span) {
-		for _, d := range offline.Dates(text, ref.In(zone)) {
-			out = append(out, recall.Span{From: d.Start, To: d.End})
-		}
-		return out
-	}
-	classes := func(question string) (out []recall.Class) {
-		for _, c := range offline.Classes(question) {
-			out = append(out, recall.Class{Name: c.Name, Names: c.Names, Holds: c.Named})
-		}
-		return out
-	}
 	judge := offline.New()
 	b.Engine = engine.New(engine.Config{Store: b.DB, Judge: judge, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Embedder: offline.NewEmbedder(),
-		Days: days, Classes: classes, Clock: b.Clock.Now})
+		Days: lab.Days, Classes: lab.Classes, Clock: b.Clock.Now})
 	w, err := worker.New(jobs.Deps{Store: b.DB, Judge: judge, Embedder: offline.NewEmbedder(), ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Clock: b.Clock.Now},
 		worker.Config{FetchCooldown: time.Millisecond, PollEvery: 5 * time.Millisecond})
 	b.Must(err)

@@ -143,6 +143,32 @@ func toolsLive(c *client) {
 	if text := prompt.Messages[0].Content.(*sdk.TextContent).Text; !strings.Contains(text, "tea: green") || !strings.HasSuffix(text, "which tea do I like?") {
 		c.Errorf("the prompt is %q", text)
 	}
+	contextPrompt(c, id)
+}
+
+// contextPrompt asks the prompt for what only a block has.
+func contextPrompt(c *client, id string) {
+	c.Helper()
+	ask := func(args map[string]string) (string, error) {
+		got, err := c.session.GetPrompt(c.Ctx, &sdk.GetPromptParams{Name: "context", Arguments: args})
+		if err != nil {
+			return "", err
+		}
+		return got.Messages[0].Content.(*sdk.TextContent).Text, nil
+	}
+	text, err := ask(map[string]string{"goal": "brew tea", "step": "boil water", "conversation": "c1", "budget": "400"})
+	c.Must(err)
+	if !strings.HasPrefix(text, "[context from memory") || !strings.Contains(text, "now: ") || !strings.Contains(text, "id "+id[:8]) {
+		c.Errorf("the prompt is %q", text)
+	}
+	shown, err := c.DB.Shown(c.Ctx, c.Scope.Tenant, []string{id})
+	c.Must(err)
+	c.equal("conversations that were shown it", len(shown), 1)
+	for _, args := range []map[string]string{{}, {"message": "x", "budget": "few"}, {"message": "x", "budget": "3"}} {
+		if _, err := ask(args); err == nil {
+			c.Errorf("%v was answered", args)
+		}
+	}
 }
 
 func toolsForget(c *client) {
