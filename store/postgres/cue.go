@@ -15,7 +15,7 @@ const cues = `
 
 // Cues implements store.CueReader.
 func (r reader) Cues(ctx context.Context, s oxbow.Scope, conversation string) ([]store.Cue, error) {
-	return collect(ctx, r.q, "read the cues", func(rows pgx.Rows) (store.Cue, error) {
+	return collect(ctx, r.of(s.Tenant), "read the cues", func(rows pgx.Rows) (store.Cue, error) {
 		var c store.Cue
 		err := rows.Scan(&c.Salt, &c.Digest, &c.Turn, &c.At)
 		c.At = c.At.UTC()
