@@ -1,11 +1,13 @@
 package metrics_test
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/oxbow-memory/oxbow/internal/lab"
 )
@@ -50,6 +52,185 @@ func TestDocumentedMetrics(t *testing.T) {
 	for _, name := range have {
 		if !slices.Contains(told, name) {
 			t.Errorf("docs/metrics.md says nothing of %s", name)
+		}
+	}
+}
+
+// panels is what of a dashboard is checked.
+type panels struct {
+	Title  string `json:"title"`
+	UID    string `json:"uid"`
+	Panels []struct {
+		ID      int    `json:"id"`
+		Title   string `json:"title"`
+		GridPos struct {
+			X, Y, W, H int
+		} `json:"gridPos"`
+		Targets []struct {
+			Expr         string `json:"expr"`
+			LegendFormat string `json:"legendFormat"`
+		} `json:"targets"`
+	} `json:"panels"`
+}
+
+func TestDashboard(t *testing.T) {
+	t.Parallel()
+	have := shown(t)
+	var d panels
+	if err := json.Unmarshal([]byte(read(t, "grafana-dashboard.json")), &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Title == "" || d.UID == "" || len(d.Panels) < 15 {
+		t.Fatalf("it is called %q and has %d panels", d.Title, len(d.Panels))
+	}
+	ids, used := map[int]bool{}, ""
+	for n, p := range d.Panels {
+		if p.Title == "" || len(p.Targets) == 0 || ids[p.ID] || p.GridPos.W == 0 || p.GridPos.X+p.GridPos.W > 24 {
+			t.Errorf("the panel %q stands nowhere, shows nothing or has another one's id", p.Title)
+		}
+		ids[p.ID] = true
+		for _, q := range d.Panels[:n] {
+			a, b := p.GridPos, q.GridPos
+			if a.X < b.X+b.W && b.X < a.X+a.W && a.Y < b.Y+b.H && b.Y < a.Y+a.H {
+				t.Errorf("the panels %q and %q lie on each other", p.Title, q.Title)
+			}
+		}
+		for _, q := range p.Targets {
+			checkQuery(t, have, p.Title, q.Expr, q.LegendFormat)
+			used += q.Expr
+		}
+	}
+	for _, name := range have {
+		if !strings.Contains(used, name) {
+			t.Errorf("no panel shows %s", name)
+		}
+	}
+}
+
+var (
+	metricName  = regexp.MustCompile(`\boxbow_[a-z_]+`)
+	suffix      = regexp.MustCompile(`_(bucket|sum|count)$`)
+	grouped     = regexp.MustCompile(`\b(?:by|on) \(([^)]*)\)`)
+	selected    = regexp.MustCompile(`\{([a-z_]+)(?:=|!)`)
+	legendLabel = regexp.MustCompile(`\{\{ *(?:\$labels\.)?([a-z]+) *\}\}`)
+)
+
+// checkQuery holds an expression to the metrics and labels that there are, its
+// brackets to each other, and the labels that a text shows to those that the
+// expression leaves.
+func checkQuery(t *testing.T, have []string, where, expr, shows string) {
+	t.Helper()
+	for _, name := range metricName.FindAllString(expr, -1) {
+		if !slices.Contains(have, name) && !slices.Contains(have, suffix.ReplaceAllString(name, "")) {
+			t.Errorf("%s: there is no metric %s", where, name)
+		}
+	}
+	var by []string
+	for _, m := range grouped.FindAllStringSubmatch(expr, -1) {
+		for _, l := range strings.Split(m[1], ",") {
+			by = append(by, strings.TrimSpace(l))
+		}
+	}
+	known := func(l string) bool {
+		return labels[l] != nil || l == "le" || l == "goversion" || l == "job" || l == "instance"
+	}
+	for _, l := range by {
+		if !known(l) {
+			t.Errorf("%s: there is no label %s", where, l)
+		}
+	}
+	for _, m := range selected.FindAllStringSubmatch(expr, -1) {
+		if !known(m[1]) {
+			t.Errorf("%s: there is no label %s", where, m[1])
+		}
+	}
+	for _, m := range legendLabel.FindAllStringSubmatch(shows, -1) {
+		if !slices.Contains(by, m[1]) && m[1] != "instance" {
+			t.Errorf("%s shows the label %s, which %s leaves out", where, m[1], expr)
+		}
+	}
+	for _, pair := range []string{"()", "{}", "[]"} {
+		if strings.Count(expr, pair[:1]) != strings.Count(expr, pair[1:]) {
+			t.Errorf("%s: %s is not closed", where, expr)
+		}
+	}
+	if expr == "" {
+		t.Errorf("%s asks nothing", where)
+	}
+}
+
+// rule is one alert as docs/alerts.yml has it.
+type rule struct{ alert, expr, wait, severity, summary, description string }
+
+// ruleLine reads what stands on a line of a rule; the file keeps to one form.
+var ruleLine = regexp.MustCompile(`^(      - alert|        expr|        for|        labels|        annotations|          summary|          description): ?(.*)$`)
+
+func readRules(t *testing.T) (out []rule) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(read(t, "alerts.yml"), "\n"), "\n")
+	head := 0
+	for n, line := range lines {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if head < 3 {
+			if want := []string{"groups:", "  - name: oxbow", "    rules:"}[head]; line != want {
+				t.Fatalf("line %d is %q, want %q", n+1, line, want)
+			}
+			head++
+			continue
+		}
+		m := ruleLine.FindStringSubmatch(line)
+		if m == nil {
+			t.Fatalf("line %d cannot be read: %q", n+1, line)
+		}
+		if m[1] == "      - alert" {
+			out = append(out, rule{alert: m[2]})
+			continue
+		}
+		r := &out[len(out)-1]
+		switch strings.TrimSpace(m[1]) {
+		case "expr":
+			r.expr = m[2]
+		case "for":
+			r.wait = m[2]
+		case "labels":
+			r.severity = strings.TrimSuffix(strings.TrimPrefix(m[2], "{severity: "), "}")
+		case "summary":
+			r.summary = m[2]
+		case "description":
+			r.description = m[2]
+		}
+	}
+	return out
+}
+
+func TestAlerts(t *testing.T) {
+	t.Parallel()
+	have := shown(t)
+	rules, names := readRules(t), map[string]bool{}
+	if len(rules) < 8 {
+		t.Fatalf("there are %d rules", len(rules))
+	}
+	for _, r := range rules {
+		checkQuery(t, have, r.alert, r.expr, r.summary+r.description)
+		if _, err := time.ParseDuration(r.wait); err != nil {
+			t.Errorf("%s waits %q", r.alert, r.wait)
+		}
+		if r.severity != "page" && r.severity != "warn" {
+			t.Errorf("%s has the severity %q", r.alert, r.severity)
+		}
+		for _, text := range []string{r.summary, r.description} {
+			if len(text) < 10 || text[0] != '"' || text[len(text)-1] != '"' || strings.Count(text, `"`) != 2 {
+				t.Errorf("%s says %s, which is no text in quotes", r.alert, text)
+			}
+		}
+		if names[r.alert] || !strings.HasPrefix(r.alert, "Oxbow") {
+			t.Errorf("%s is there twice, or is not called Oxbow…", r.alert)
+		}
+		names[r.alert] = true
+		if strings.Contains(r.expr, ": ") || strings.Contains(r.expr, " #") {
+			t.Errorf("%s: a plain scalar of YAML cannot hold %s", r.alert, r.expr)
 		}
 	}
 }
