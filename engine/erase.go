@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/trace"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -45,10 +46,15 @@ func (e *Engine) EraseTurn(ctx context.Context, tenant, id string) (Erasure, err
 	return e.erase(ctx, t.Scope, nil, t.ID)
 }
 
-func (e *Engine) erase(ctx context.Context, scope oxbow.Scope, ids []string, turn string) (Erasure, error) {
-	var done Erasure
+func (e *Engine) erase(ctx context.Context, scope oxbow.Scope, ids []string, turn string) (done Erasure, err error) {
+	ctx, span := trace.Memory(ctx, trace.DeleteMemory)
+	defer func() {
+		span.Records(len(done.Memories))
+		span.Run(done.Run)
+		span.End(err)
+	}()
 	run := e.newRun(scope, "erase", "operator")
-	err := e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+	err = e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
 		done = Erasure{Run: run.ID}
 		if _, err := tx.LockScope(ctx, scope, e.now()); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/text"
+	"github.com/oxbow-memory/oxbow/internal/trace"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -28,8 +29,9 @@ type Ingested struct {
 // turns of one call are stored scope by scope, each scope in one transaction;
 // when it fails, what is not stored can be given again. Errors: invalid for a
 // turn that CleanTurn refuses; then nothing is stored.
-func (e *Engine) Ingest(ctx context.Context, turns []oxbow.Turn) (Ingested, error) {
-	var done Ingested
+func (e *Engine) Ingest(ctx context.Context, turns []oxbow.Turn) (done Ingested, err error) {
+	ctx, span := trace.Memory(ctx, trace.UpsertMemory) // which memories, extract decides later
+	defer func() { span.End(err) }()
 	byScope := map[oxbow.Scope][]oxbow.Turn{}
 	var scopes []oxbow.Scope
 	for _, t := range turns {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/trace"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -31,7 +32,9 @@ type Change struct {
 }
 
 // act runs one operator's change of one memory under its scope's lock.
-func (e *Engine) act(ctx context.Context, tenant, id, name string, fn func(context.Context, store.Tx, oxbow.ScopeSettings, oxbow.Run, oxbow.Memory) error) (Written, error) {
+func (e *Engine) act(ctx context.Context, tenant, id, name string, fn func(context.Context, store.Tx, oxbow.ScopeSettings, oxbow.Run, oxbow.Memory) error) (w Written, err error) {
+	ctx, span := trace.Memory(ctx, trace.UpdateMemory)
+	defer func() { endWrite(span, w, err) }()
 	m, err := e.Memory(ctx, tenant, id)
 	if err != nil {
 		return Written{}, err

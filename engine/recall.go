@@ -6,6 +6,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/text"
+	"github.com/oxbow-memory/oxbow/internal/trace"
 	"github.com/oxbow-memory/oxbow/recall"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -39,9 +40,14 @@ type Recall struct {
 // be counted is a note of the answer and no error.
 // Errors: invalid for a value that is out of its range, naming the range; for the
 // strategy index also those of the judge.
-func (e *Engine) Recall(ctx context.Context, q Recall) (recall.Answer, error) {
+func (e *Engine) Recall(ctx context.Context, q Recall) (answer recall.Answer, err error) {
+	ctx, span := trace.Memory(ctx, trace.SearchMemory)
+	defer func() {
+		span.Records(len(answer.Results))
+		span.End(err)
+	}()
 	now := e.now()
-	answer, err := e.recaller.Ask(ctx, recall.Query{Scope: q.Scope, Text: q.Text, State: q.State, Strategy: q.Strategy, Limit: q.Limit,
+	answer, err = e.recaller.Ask(ctx, recall.Query{Scope: q.Scope, Text: q.Text, State: q.State, Strategy: q.Strategy, Limit: q.Limit,
 		Floor: q.Floor, Budget: q.Budget, AsOf: q.AsOf, Include: q.Include, Slot: q.Slot, Kind: q.Kind, Tag: q.Tag, Now: now})
 	if err != nil || !q.AsOf.IsZero() {
 		return answer, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/text"
+	"github.com/oxbow-memory/oxbow/internal/trace"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -53,7 +54,13 @@ const maxAhead = 24 * time.Hour
 // in quarantine, unpinned, and judged when an operator releases it.
 // Errors: invalid for a text that is empty or over 64 KiB, for a kind, slot,
 // source or date that does not exist.
-func (e *Engine) Remember(ctx context.Context, s Statement) (Written, error) {
+func (e *Engine) Remember(ctx context.Context, s Statement) (w Written, err error) {
+	op := trace.CreateMemory
+	if s.Key != "" { // at an address that may be taken
+		op = trace.UpsertMemory
+	}
+	ctx, span := trace.Memory(ctx, op)
+	defer func() { endWrite(span, w, err) }()
 	m, err := e.memoryOf(s)
 	if err != nil {
 		return Written{}, err
@@ -85,6 +92,15 @@ func (e *Engine) Remember(ctx context.Context, s Statement) (Written, error) {
 		return e.again(ctx, s.Scope.Tenant, was, err)
 	}
 	return written, nil
+}
+
+// endWrite ends the span of a write of one memory.
+func endWrite(span trace.Span, w Written, err error) {
+	if err == nil {
+		span.Records(1)
+		span.Run(w.Run)
+	}
+	span.End(err)
 }
 
 // replayed gives a new memory as its events left it, which is how it is stored.

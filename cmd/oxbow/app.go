@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"golang.org/x/term"
+
+	"github.com/oxbow-memory/oxbow/internal/trace"
 )
 
 // app is one invocation of the program: where it reads and writes, and for whom.
@@ -69,7 +71,7 @@ func (a *app) say(format string, args ...any) {
 func (a *app) logger(level slog.Level) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: level}
 	if a.saysTerminal {
-		return slog.New(slog.NewTextHandler(a.messages, opts))
+		return slog.New(trace.Logs(slog.NewTextHandler(a.messages, opts)))
 	}
-	return slog.New(slog.NewJSONHandler(a.messages, opts))
+	return slog.New(trace.Logs(slog.NewJSONHandler(a.messages, opts)))
 }

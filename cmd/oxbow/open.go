@@ -53,9 +53,11 @@ func (a *app) heeding(heed bool, fn func(ctx context.Context, s *session, args [
 		if err != nil {
 			return errors.Join(err, st.Close())
 		}
+		ctx, flush := a.traced(cmd.Context())
+		defer flush()
 		s := &session{app: a, conf: conf, st: st, judge: judge, embeds: embeds, tenant: conf.text("tenant"),
 			engine: newEngine(conf, st, judge, embeds)}
-		return errors.Join(fn(cmd.Context(), s, args), st.Close())
+		return errors.Join(fn(ctx, s, args), st.Close())
 	}
 }
 

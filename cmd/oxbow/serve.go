@@ -18,6 +18,7 @@ import (
 	"github.com/oxbow-memory/oxbow/api"
 	"github.com/oxbow-memory/oxbow/internal/access"
 	"github.com/oxbow-memory/oxbow/internal/metrics"
+	"github.com/oxbow-memory/oxbow/internal/trace"
 	"github.com/oxbow-memory/oxbow/mcp"
 	"github.com/oxbow-memory/oxbow/web"
 )
@@ -105,7 +106,7 @@ func listen(flag, addr string) (net.Listener, error) {
 
 // answer serves until the context ends, and then lets requests finish that run.
 func (s *session) answer(ctx context.Context, ln net.Listener, handler http.Handler, log *slog.Logger) error {
-	srv := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+	srv := &http.Server{Handler: trace.Serve(ctx, handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		IdleTimeout: idleTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(ln) }()

@@ -35,7 +35,7 @@ var layers = map[string][]string{
 
 	"llm":         {"."},
 	"llm/offline": {".", "llm", "internal/text"},
-	"llm/openai":  {".", "llm", "internal/text"},
+	"llm/openai":  {".", "llm", "internal/text", "internal/trace"},
 	"llm/llmtest": {".", "llm"},
 	// The ledger, the budget and the cache of a judge that costs something.
 	"llm/meter": {".", "llm", "store"},
@@ -43,8 +43,8 @@ var layers = map[string][]string{
 	"recall":   {".", "store", "llm", "internal/text"},
 	"jobs":     {".", "store", "llm", "recall", "internal/text"},
 	"schedule": {".", "store", "jobs"},
-	"worker":   {".", "store", "llm", "jobs", "schedule"},
-	"engine":   {".", "store", "llm", "jobs", "schedule", "recall", "internal/carry", "internal/text"},
+	"worker":   {".", "store", "llm", "jobs", "schedule", "internal/trace"},
+	"engine":   {".", "store", "llm", "jobs", "schedule", "recall", "internal/carry", "internal/text", "internal/trace"},
 
 	// Benches for tests: a store with a worker, and processes to kill.
 	"internal/lab":   {anything},
@@ -52,6 +52,8 @@ var layers = map[string][]string{
 
 	// Who is let in by HTTP, and as whom; the doors share it.
 	"internal/access": {".", "engine"},
+	// Spans of OpenTelemetry; where they go travels in the context.
+	"internal/trace": {"."},
 	// What Prometheus reads.
 	"internal/metrics": {".", "store"},
 
@@ -93,17 +95,21 @@ var testsReach = map[string][]string{
 // named here may be imported by all but the root and the internal leaves.
 // Tests are free.
 var outside = map[string][]string{
-	"database/sql":            {"internal/lab", "store/sqlite", "store/postgres", "migrations", "bench"},
-	"modernc.org/":            {"store/sqlite", "migrations", "bench"},
-	"github.com/jackc/":       {"internal/lab", "store/postgres", "migrations", "internal/pgtest", "bench"},
-	"github.com/pressly/":     {"migrations", "store/sqlite", "store/postgres"},
-	"github.com/sashabaranov": {"llm/openai"},
-	"github.com/sony/":        {"llm/openai"},
-	"golang.org/x/time":       {"llm/openai"},
-	"github.com/robfig/":      {"schedule"},
-	"github.com/spf13/":       {"cmd/oxbow"},
-	"github.com/prometheus/":  {"internal/metrics"},
-	"golang.org/x/term":       {"cmd/oxbow"},
+	"database/sql":                       {"internal/lab", "store/sqlite", "store/postgres", "migrations", "bench"},
+	"modernc.org/":                       {"store/sqlite", "migrations", "bench"},
+	"github.com/jackc/":                  {"internal/lab", "store/postgres", "migrations", "internal/pgtest", "bench"},
+	"github.com/pressly/":                {"migrations", "store/sqlite", "store/postgres"},
+	"github.com/sashabaranov":            {"llm/openai"},
+	"github.com/sony/":                   {"llm/openai"},
+	"golang.org/x/time":                  {"llm/openai"},
+	"github.com/robfig/":                 {"schedule"},
+	"github.com/spf13/":                  {"cmd/oxbow"},
+	"go.opentelemetry.io/":               {"internal/trace", "cmd/oxbow"},
+	"go.opentelemetry.io/otel/sdk":       {"cmd/oxbow"},
+	"go.opentelemetry.io/otel/exporters": {"cmd/oxbow"},
+	"google.golang.org/protobuf":         {"cmd/oxbow"},
+	"github.com/prometheus/":             {"internal/metrics"},
+	"golang.org/x/term":                  {"cmd/oxbow"},
 
 	"github.com/riverqueue/river/riverdriver/riverpgxv5":  {"store/postgres", "migrations", "bench"},
 	"github.com/riverqueue/river/riverdriver/riversqlite": {"store/sqlite", "migrations", "bench"},

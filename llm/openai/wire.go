@@ -9,6 +9,7 @@ import (
 
 	chat "github.com/sashabaranov/go-openai"
 
+	"github.com/oxbow-memory/oxbow/internal/trace"
 	"github.com/oxbow-memory/oxbow/llm"
 )
 
@@ -39,22 +40,32 @@ type trip struct {
 
 // take makes a trip when gate and meter let it, and settles it.
 func (w *wire) take(ctx context.Context, t trip) error {
-	return w.gate.pass(ctx, func() error {
+	return w.gate.pass(ctx, func() (err error) {
 		call, err := w.reserve(ctx, t.call)
 		if err != nil {
 			return &mute{err}
 		}
+		ctx, span := trace.Model(ctx, operationOf(call), call.Model, call.Purpose)
+		defer func() { span.End(err) }()
 		started := time.Now()
 		sendErr := w.within(ctx, t)
 		used, answered, err := t.read(sendErr)
 		spent := spentOn(call, t.exchange, used, answered, sendErr, err)
 		spent.Latency = time.Since(started)
+		span.Spent(spent.In, spent.Out, spent.Cached, string(spent.Outcome))
 		err = errors.Join(err, w.settle(ctx, call, spent))
 		if err != nil && ctx.Err() != nil {
 			return &mute{err} // a recall waits for a second or two, and nobody is away because of that
 		}
 		return err
 	})
+}
+
+func operationOf(c llm.Call) string {
+	if c.Purpose == llm.PurposeEmbed {
+		return trace.Embeddings
+	}
+	return trace.Chat
 }
 
 func (w *wire) within(ctx context.Context, t trip) error {
