@@ -50,6 +50,7 @@ BEGIN
         opens := CASE t.name
             WHEN 'scopes' THEN '{check,counts,migration,schedules,scopes}'
             WHEN 'schedules' THEN '{check,counts,migration,schedules}'
+            WHEN 'memories' THEN '{check,counts,migration,ids}'
             WHEN 'api_keys' THEN '{check,counts,migration,keys}'
             ELSE '{check,counts,migration}'
         END;

@@ -19,7 +19,7 @@ func (s *Store) Snapshot(ctx context.Context, fn func(context.Context, store.Rea
 		return translate(err, "begin to read")
 	}
 	defer func() { _ = pgTx.Rollback(context.WithoutCancel(ctx)) }()
-	return fn(ctx, reader{q: pgTx, known: s.known, index: s.index})
+	return fn(ctx, reader{sights: pooled{pgTx}, known: s.known, index: s.index})
 }
 
 // each calls yield with every row of a query.
@@ -56,7 +56,7 @@ func (r reader) DumpEvents(ctx context.Context, s oxbow.Scope, yield func(store.
 	if err != nil {
 		return err
 	}
-	return each(ctx, r.q, "read the log", func(rows pgx.Rows) (t store.Told, err error) {
+	return each(ctx, r.in(s), "read the log", func(rows pgx.Rows) (t store.Told, err error) {
 		var used *time.Time
 		var salt, body string
 		if t.Event, err = scanEventWith(rows, &t.CreatedAt, &t.AccessCount, &used, &salt, &body); err != nil {
@@ -77,7 +77,7 @@ func (r reader) DumpMemories(ctx context.Context, s oxbow.Scope, after string, l
 	if err != nil {
 		return nil, err
 	}
-	return collect(ctx, r.q, "read memories", scanMemory, dumpMemories, seq, after, limit)
+	return collect(ctx, r.in(s), "read memories", scanMemory, dumpMemories, seq, after, limit)
 }
 
 const dumpRuns = selectRun + ` WHERE r.scope = $1 ORDER BY r.name, r.about, r.id`
@@ -88,7 +88,7 @@ func (r reader) DumpRuns(ctx context.Context, s oxbow.Scope, yield func(oxbow.Ru
 	if err != nil {
 		return err
 	}
-	return each(ctx, r.q, "read runs", scanRun, yield, dumpRuns, seq)
+	return each(ctx, r.in(s), "read runs", scanRun, yield, dumpRuns, seq)
 }
 
 const dumpJobs = selectJob + `
@@ -96,7 +96,7 @@ const dumpJobs = selectJob + `
 
 // DumpJobs implements store.Dumper.
 func (r reader) DumpJobs(ctx context.Context, tenant string, yield func(store.Job) error) error {
-	return each(ctx, r.q, "read jobs", scanJob, yield, dumpJobs, tenant)
+	return each(ctx, r.plain(), "read jobs", scanJob, yield, dumpJobs, tenant)
 }
 
 const turnsOf = selectTurn + ` WHERE s.tenant = $1 AND t.id = ANY($2) ORDER BY t.id`
@@ -106,21 +106,21 @@ func (r reader) TurnsOf(ctx context.Context, tenant string, ids []string) ([]oxb
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return collect(ctx, r.q, "read turns", scanTurn, turnsOf, tenant, ids)
+	return collect(ctx, r.of(tenant), "read turns", scanTurn, turnsOf, tenant, ids)
 }
 
 const (
 	namesOf = `
 		SELECT m.id, m.content_version, x.node, x.name, x.type, x.description, true AS own
-		FROM memories m JOIN graph_mentions x ON x.memory = m.seq WHERE m.id = ANY($1) AND m.scope + 0 = $2
+		FROM memories m JOIN graph_mentions x ON x.memory = m.seq WHERE m.id = ANY($1) AND greatest(m.scope, m.scope) = $2
 		UNION ALL
 		SELECT m.id, m.content_version, a.node, a.name, '', '', false
 		FROM memories m JOIN graph_alias_mentions x ON x.memory = m.seq JOIN graph_aliases a ON a.seq = x.alias
-		WHERE m.id = ANY($1) AND m.scope + 0 = $2 ORDER BY 1, 7 DESC, 4`
+		WHERE m.id = ANY($1) AND greatest(m.scope, m.scope) = $2 ORDER BY 1, 7 DESC, 4`
 	edgesOf = `
 		SELECT m.id, e.from_node, e.to_node, e.type
 		FROM memories m JOIN graph_edge_mentions x ON x.memory = m.seq JOIN graph_edges e ON e.seq = x.edge
-		WHERE m.id = ANY($1) AND m.scope + 0 = $2 ORDER BY 1, 4`
+		WHERE m.id = ANY($1) AND greatest(m.scope, m.scope) = $2 ORDER BY 1, 4`
 )
 
 // GraphOf implements store.Dumper.
@@ -129,14 +129,14 @@ func (r reader) GraphOf(ctx context.Context, s oxbow.Scope, ids []string) ([]sto
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	names, err := collect(ctx, r.q, "read the graph", func(rows pgx.Rows) (n store.Mentioned, err error) {
+	names, err := collect(ctx, r.in(s), "read the graph", func(rows pgx.Rows) (n store.Mentioned, err error) {
 		err = rows.Scan(&n.Memory, &n.ContentVersion, &n.Node, &n.Name, &n.Type, &n.Description, &n.Own)
 		return n, err
 	}, namesOf, ids, seq)
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	edges, err := collect(ctx, r.q, "read the graph", func(rows pgx.Rows) (e store.Related, err error) {
+	edges, err := collect(ctx, r.in(s), "read the graph", func(rows pgx.Rows) (e store.Related, err error) {
 		err = rows.Scan(&e.Memory, &e.From, &e.To, &e.Type)
 		return e, err
 	}, edgesOf, ids, seq)
@@ -151,7 +151,7 @@ func (r reader) EmbeddersOf(ctx context.Context, s oxbow.Scope) ([]string, error
 	if err != nil {
 		return nil, err
 	}
-	return collect(ctx, r.q, "look for embedders", scanString, embeddersOf, seq)
+	return collect(ctx, r.in(s), "look for embedders", scanString, embeddersOf, seq)
 }
 
 const loadScope = `
@@ -170,6 +170,7 @@ func (t *tx) LoadScope(ctx context.Context, s oxbow.ScopeSettings) (oxbow.ScopeS
 		t.known.Forget() // what others remember is checked by its version, which may stay
 	}
 	t.hold(s.Scope, held{changed: true})
+	t.in(s.Scope)
 	t.write("make the scope", loadScope, s.Tenant, s.Name, s.Zone, store.JSON(s.Policy), s.Version, ts(s.CreatedAt), ts(s.UpdatedAt))
 	return t.Scope(ctx, s.Scope)
 }
@@ -246,7 +247,7 @@ func (t *tx) loadBase(ctx context.Context, s oxbow.Scope, seq int64, told []stor
 			return base, err
 		}
 	}
-	if _, err = collect(ctx, t.q, "look memories up", func(rows pgx.Rows) (struct{}, error) {
+	if _, err = collect(ctx, t.across(ids), "look memories up", func(rows pgx.Rows) (struct{}, error) {
 		var id string
 		var here bool
 		err := rows.Scan(&id, &here)
@@ -263,7 +264,7 @@ func (t *tx) loadBase(ctx context.Context, s oxbow.Scope, seq int64, told []stor
 	if len(keys) == 0 {
 		return base, nil
 	}
-	_, err = collect(ctx, t.q, "look addresses up", func(rows pgx.Rows) (struct{}, error) {
+	_, err = collect(ctx, t.in(s), "look addresses up", func(rows pgx.Rows) (struct{}, error) {
 		var a store.Address
 		var id string
 		err := rows.Scan(&a.Slot, &a.Key, &id)

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/oxbow-memory/oxbow"
 )
@@ -43,6 +42,8 @@ const (
 	// A key says which tenant its bearer is of, so it is looked up before a tenant
 	// is known; and an operator lists them all.
 	keys reason = "keys"
+	// An import must know which ids stand in another tenant, where it cannot put them.
+	ids reason = "ids"
 	// Kept answers and requests are taken away when their time is over, also those
 	// of tenants that nobody works for any more.
 	gone reason = "gone"
@@ -87,19 +88,27 @@ func crossing(why reason) statement {
 // pooled asks outside of transactions: each statement goes to the server together
 // with the one that says what it sees. Both are one transaction there, because
 // the server ends it when it has read all that was sent.
-type pooled struct{ pool *pgxpool.Pool }
+// It serves a transaction that only reads, too, which is then each tenant's in turn.
+type pooled struct{ on sender }
+
+// sender is the pool, or a transaction of the driver's.
+type sender interface {
+	querier
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
 
 func (p pooled) of(tenant string) querier {
-	return asked{p.pool, entering(oxbow.Scope{Tenant: tenant})}
+	return asked{p.on, entering(oxbow.Scope{Tenant: tenant}), nil}
 }
-func (p pooled) in(s oxbow.Scope) querier  { return asked{p.pool, entering(s)} }
-func (p pooled) across(why reason) querier { return asked{p.pool, crossing(why)} }
-func (p pooled) plain() querier            { return p.pool }
+func (p pooled) in(s oxbow.Scope) querier  { return asked{p.on, entering(s), nil} }
+func (p pooled) across(why reason) querier { return asked{p.on, crossing(why), new(crossing(""))} }
+func (p pooled) plain() querier            { return p.on }
 
-// asked is the pool with what it sees.
+// asked is a sender with what it sees.
 type asked struct {
-	pool  *pgxpool.Pool
+	on    sender
 	first statement
+	last  *statement // ends what first began, where the transaction goes on
 }
 
 // Query implements querier.
@@ -107,7 +116,10 @@ func (a asked) Query(ctx context.Context, query string, args ...any) (pgx.Rows, 
 	b := &pgx.Batch{}
 	b.Queue(a.first.query, a.first.args...)
 	b.Queue(query, args...)
-	results := a.pool.SendBatch(ctx, b)
+	if a.last != nil {
+		b.Queue(a.last.query, a.last.args...)
+	}
+	results := a.on.SendBatch(ctx, b)
 	if err := a.first.read(results); err != nil {
 		_ = results.Close()
 		return nil, err

@@ -205,7 +205,7 @@ func TestWall(t *testing.T) {
 	})
 
 	t.Run("opens to a reason what it names, and nothing to write", func(t *testing.T) {
-		opens := map[reason][]string{due: {"schedules", "scopes"}, allScopes: {"scopes"}, keys: {"api_keys"}, gone: {"llm_answers", "requests"}, check: tables, counts: tables, "x": nil}
+		opens := map[reason][]string{due: {"schedules", "scopes"}, allScopes: {"scopes"}, keys: {"api_keys"}, ids: {"memories"}, gone: {"llm_answers", "requests"}, check: tables, counts: tables, "x": nil}
 		for why, open := range opens {
 			for _, table := range tables {
 				as(t, s, oxbow.Scope{}, func(tx pgx.Tx) {
