@@ -179,7 +179,11 @@ func documents(r io.Reader, each func(kind, place string, raw []byte) error) err
 			bounded.n = 0
 			place := fmt.Sprintf("%s %d", kind, n)
 			var raw json.RawMessage
-			if err := d.Decode(&raw); err != nil {
+			err := d.Decode(&raw)
+			if err == nil && len(raw) > MaxLine {
+				err = errLong
+			}
+			if err != nil {
 				return damaged(place, err)
 			}
 			if err := each(kind, place, raw); err != nil {
