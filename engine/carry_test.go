@@ -144,13 +144,17 @@ func (c *carrier) sameLines(what string, got, want []byte) {
 	}
 }
 
-// ask gives what recall would show an agent for a few questions, by every strategy.
+// ask gives what an agent would be shown for a few questions: the context block,
+// and what each strategy of recall finds.
 func (c *carrier) ask() string {
 	c.Helper()
 	var out strings.Builder
 	for _, scope := range []string{"user:dev", "project:atlas"} {
 		s := oxbow.Scope{Tenant: c.tenant, Name: scope}
 		for _, q := range []string{"which database do I use", "what is due this week", "how do I like my reviews", "deploy on friday"} {
+			block, err := c.engine.Context(c.Context(), engine.ContextQuery{Scope: s, Text: q})
+			c.must(err)
+			out.WriteString(q + "\n" + block.Text)
 			for _, strategy := range []string{"hybrid", "memories", "waterfall", "composite", "facts"} {
 				a, err := c.engine.Recall(c.Context(), engine.Recall{Scope: s, Text: q, Strategy: strategy, Passive: true})
 				c.must(err)
@@ -176,7 +180,7 @@ func TestCarry(t *testing.T) {
 		to.clean()
 		file2 := to.export(true)
 		to.sameLines("of Postgres", file2, file1)
-		if got, want := to.ask(), from.ask(); got != want {
+		if got, want := to.ask(), from.ask(); got != want || !strings.Contains(got, "MySQL") {
 			t.Errorf("Postgres answers\n%s\nand SQLite\n%s", got, want)
 		}
 		back := carrying(t, lab.OpenSQLite(t))

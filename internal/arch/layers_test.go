@@ -23,7 +23,7 @@ var layers = map[string][]string{
 	// The bundled history of the demo: turns, nothing else.
 	"internal/history": {"."},
 	// The file of export and import, and those of other programs that import reads.
-	"internal/carry": {".", "store", "internal/text"},
+	"internal/carry": {".", "store"},
 	// Measures judges and recall; oxbow eval prints what it finds.
 	"internal/eval": {".", "llm", "store", "recall", "internal/text"},
 
