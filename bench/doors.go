@@ -50,16 +50,15 @@ type house struct {
 }
 
 func doors(ctx context.Context, l *lab) ([]result, error) {
-	h, err := l.house(ctx, min(recallLarge, l.cfg.rows))
+	h, err := l.doored(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer h.close()
 	out, err := h.recallByHTTP(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range []func(context.Context, *lab) ([]result, error){h.errands, h.pages, h.rush} {
+	for _, m := range []func(context.Context, *lab) ([]result, error){h.errands, h.pages} {
 		rs, err := m(ctx, l)
 		if err != nil {
 			return out, err
@@ -78,7 +77,15 @@ func (h *house) deps() jobs.Deps {
 	return jobs.Deps{Store: h.st, Judge: offline.New(), Embedder: offline.NewEmbedder(), Clock: h.now, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails}
 }
 
-func (l *lab) house(ctx context.Context, n int) (*house, error) {
+// doored gives the house, which is loaded once.
+func (l *lab) doored(ctx context.Context) (_ *house, err error) {
+	if l.house == nil {
+		l.house, err = l.newHouse(ctx, min(recallLarge, l.cfg.rows))
+	}
+	return l.house, err
+}
+
+func (l *lab) newHouse(ctx context.Context, n int) (*house, error) {
 	bed, _, err := l.talked(ctx, fmt.Sprintf("doors%d", n), n)
 	if err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ var measurements = []struct {
 	run  func(context.Context, *lab) ([]result, error)
 }{
 	{"listing", listing}, {"growth", growth}, {"use", use}, {"memory", memory}, {"decay", decay},
-	{"remember", remember}, {"jobs", writeJobs}, {"recall", recalling}, {"doors", doors},
+	{"remember", remember}, {"jobs", writeJobs}, {"recall", recalling}, {"doors", doors}, {"doors-rush", rushing},
 }
 
 func main() {
@@ -153,6 +153,7 @@ type lab struct {
 	bed
 	cfg    config
 	loaded map[int]*db
+	house  *house // with the doors before it
 	extra  []*db
 }
 
@@ -200,6 +201,9 @@ func (l *lab) twin(ctx context.Context, d *db, name string) (*db, error) {
 }
 
 func (l *lab) close() (err error) {
+	if l.house != nil {
+		l.house.close()
+	}
 	for _, d := range l.extra {
 		err = errors.Join(err, d.drop())
 	}

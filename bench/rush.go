@@ -27,11 +27,15 @@ type call struct {
 	writes bool
 }
 
-// rush sends requests at the instants of a plan that was drawn before, whether or
+// rushing sends requests at the instants of a plan that was drawn before, whether or
 // not the earlier ones were answered, and counts the time from the planned
 // instant. So a server that stands still for a moment is charged for everybody
 // who came meanwhile, which clients that wait for their answer would hide.
-func (h *house) rush(ctx context.Context, l *lab) (out []result, err error) {
+func rushing(ctx context.Context, l *lab) (out []result, err error) {
+	h, err := l.doored(ctx)
+	if err != nil {
+		return nil, err
+	}
 	lasts, probe := rushFor, measuredFor
 	if l.cfg.rows < recallLarge {
 		lasts, probe = quickRushFor, quickRushFor/2

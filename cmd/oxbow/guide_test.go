@@ -205,7 +205,7 @@ func TestGuide(t *testing.T) {
 	if ran < 12 {
 		t.Errorf("only %d blocks of the guide are commands", ran)
 	}
-	if !strings.Contains(asked(), "from PostgreSQL to MySQL") || !strings.Contains(asked(), "Which database does billing use?") {
+	if !strings.Contains(asked(), "from PostgreSQL to MySQL") || !strings.Contains(asked(), "Which database does the billing service use?") {
 		t.Errorf("the model was asked %q", asked())
 	}
 	r.until("the stream shows what was superseded", func() bool { return strings.Contains(live(), `"superseded"`) })
