@@ -77,6 +77,7 @@ func New(cfg Config) *API {
 	a.huma.UseMiddleware(a.identify)
 	a.memories()
 	a.facts()
+	a.graph()
 	a.turns()
 	a.recall()
 	a.events()

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"maps"
@@ -20,6 +21,7 @@ import (
 	"github.com/oxbow-memory/oxbow/api"
 	"github.com/oxbow-memory/oxbow/internal/access"
 	"github.com/oxbow-memory/oxbow/internal/lab"
+	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
@@ -503,6 +505,7 @@ func strangers(d *door) {
 	d.finish()
 	d.want(200, "PUT", "/v1/facts/user/name?scope=user:ada", map[string]any{"text": "canary 7f3a"})
 	d.want(202, "POST", "/v1/jobs", map[string]any{"name": "decay"})
+	d.name("Canary 7f3a")
 	first := func(path, field string) string {
 		d.Helper()
 		v, ok := at(d.want(200, "GET", path, nil), "items.0."+field).(string)
@@ -547,6 +550,37 @@ var bodies = map[string]any{
 	"/v1/memories/{id}/restore": map[string]any{},
 }
 
+// name lets every memory of the scope name a thing.
+func (d *door) name(thing string) {
+	d.Helper()
+	for _, m := range d.All() {
+		d.Must(d.DB.InTx(d.Ctx, func(ctx context.Context, tx store.Tx) error {
+			_, err := tx.PutGraph(ctx, m.Scope, store.GraphPart{Memory: m.ID, ContentVersion: m.ContentVersion,
+				Entities: []store.GraphEntity{{Name: thing}, {Name: "Lighthouse"}}, Relations: []store.GraphRelation{{From: thing, Type: "keeps", To: "Lighthouse"}}})
+			return err
+		}))
+	}
+}
+
+// TestGraph asks for what memories name.
+func TestGraph(t *testing.T) {
+	tell(t, story{"gives what is known around a name, and the names", asksGraph})
+}
+
+func asksGraph(d *door) {
+	d.want(200, "PUT", "/v1/facts/user/name?scope=user:ada", map[string]any{"text": "Ada keeps a lighthouse"})
+	d.name("<b>Ada</b>")
+	got := d.want(200, "GET", "/v1/graph?scope=user:ada&name=%3CB%3Eada%3C/b%3E&hops=2", nil)
+	d.equal("the node", at(got, "node.name"), "<b>Ada</b>")
+	d.equal("the relation", at(got, "relations.0.type"), "keeps")
+	d.equal("its memory", at(got, "relations.0.memories.0"), at(got, "memories.0.id"))
+	list := d.want(200, "GET", "/v1/graph/nodes?scope=user:ada&words=house", nil)
+	d.equal("the names", at(list, "nodes.0.name"), "Lighthouse")
+	d.equal("a name of nobody", d.send("GET", "/v1/graph?scope=user:ada&name=nobody", nil).status, 404)
+	d.equal("too far", d.send("GET", "/v1/graph?scope=user:ada&name=nobody&hops=3", nil).status, 422)
+	d.equal("a scope that nobody has", at(d.want(200, "GET", "/v1/graph/nodes?scope=user:nobody", nil), "nodes.0"), nil)
+}
+
 func (d *door) stranger(method, path, full, cursor string) {
 	d.Helper()
 	body := bodies[path]
@@ -561,8 +595,11 @@ func (d *door) stranger(method, path, full, cursor string) {
 		scope = "user:stranger"
 		full = strings.ReplaceAll(full, "user:ada", scope)
 	}
-	if path == "/v1/facts/{slot}/{key}" {
+	if path == "/v1/facts/{slot}/{key}" || strings.HasPrefix(path, "/v1/graph") {
 		full += "?scope=" + scope
+	}
+	if path == "/v1/graph" {
+		full += "&name=canary+7f3a"
 	}
 	got := d.send(method, full, body)
 	if strings.Contains(string(got.body), "7f3a") {
@@ -570,7 +607,7 @@ func (d *door) stranger(method, path, full, cursor string) {
 	}
 	made := path == "/v1/facts/{slot}/{key}" && method == "PUT" || path == "/v1/scopes/{scope}" && method == "PATCH"
 	named := !made && strings.Contains(path, "{id}") || path == "/v1/facts/{slot}/{key}" && method == "GET" || path == "/v1/scopes/{scope}" && method == "GET" ||
-		strings.Contains(path, "/schedules/")
+		strings.Contains(path, "/schedules/") || path == "/v1/graph"
 	switch {
 	case named:
 		d.equal(method+" "+full+" by a stranger", got.status, 404)

@@ -45,6 +45,9 @@ type Config struct {
 	// Embedder makes the vectors of questions and, in the jobs that a write
 	// enqueues, of memories. Defaults to nil: memories are found by words alone.
 	Embedder llm.Embedder
+	// Grapher reads what memories name, in the jobs that a write enqueues, for the
+	// graph. Defaults to nil: nothing is added to it.
+	Grapher llm.Grapher
 	// VectorWeight, Days and Classes are those of recall.Config. Default to nothing.
 	VectorWeight float64
 	Days         func(text string, ref time.Time, zone *time.Location) []recall.Span
@@ -75,7 +78,7 @@ func New(cfg Config) *Engine {
 	}
 	return &Engine{st: cfg.Store, judge: cfg.Judge, actor: cfg.Actor, budget: cfg.Budget,
 		recaller: newRecaller(cfg), keysMade: new(atomic.Int64),
-		deps: jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Embedder: cfg.Embedder, Clock: cfg.Clock, ReadDate: cfg.ReadDate, ReadDetails: cfg.ReadDetails}}
+		deps: jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Embedder: cfg.Embedder, Grapher: cfg.Grapher, Clock: cfg.Clock, ReadDate: cfg.ReadDate, ReadDetails: cfg.ReadDetails}}
 }
 
 // newRecaller gives recall what the engine has; a judge that can select picks for

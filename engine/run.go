@@ -20,7 +20,7 @@ var Passes = jobs.Passes
 
 // Order asks for a job by hand.
 type Order struct {
-	Name     string // decay, expire, prune, cluster, extract, contradiction or embed
+	Name     string // decay, expire, prune, cluster, extract, contradiction, embed or graph
 	Tenant   string
 	Scopes   []string  // empty means every scope of the tenant
 	Since    time.Time // extract, contradiction: what was said since then
@@ -62,6 +62,8 @@ func (e *Engine) runIn(ctx context.Context, o Order, s oxbow.Scope) (string, err
 		return e.judgeAgain(ctx, o, s)
 	case "embed":
 		return e.embedMissing(ctx, o, s)
+	case "graph":
+		return e.drawMissing(ctx, o, s)
 	}
 	args := e.passArgs(o, s)
 	job, err := jobs.NewPass(o.Name, args)
@@ -108,8 +110,20 @@ func (e *Engine) embedMissing(ctx context.Context, o Order, s oxbow.Scope) (stri
 	})
 }
 
+// drawMissing puts every memory of a scope into the graph that its grapher has not
+// read.
+func (e *Engine) drawMissing(ctx context.Context, o Order, s oxbow.Scope) (string, error) {
+	if e.deps.Grapher == nil {
+		return "", oxbow.Errorf(oxbow.CodeUnsupported, "nothing reads memories for the graph: set graph in the configuration, as oxbow config show has it")
+	}
+	args := jobs.Graph{About: e.passArgs(o, s).About}
+	return args.Run, e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+		return tx.Enqueue(ctx, []river.InsertManyParams{insert(args)})
+	})
+}
+
 func (e *Engine) orderScopes(ctx context.Context, o Order) ([]oxbow.Scope, error) {
-	if !slices.Contains(append([]string{"extract", "contradiction", "embed"}, jobs.Passes...), o.Name) {
+	if !slices.Contains(append([]string{"extract", "contradiction", "embed", "graph"}, jobs.Passes...), o.Name) {
 		_, err := jobs.NewPass(o.Name, jobs.PassArgs{})
 		return nil, err
 	}
@@ -226,6 +240,8 @@ func (e *Engine) PlanJob(ctx context.Context, o Order) ([]Planned, error) {
 			p.Changes, err = e.deps.PlanExtract(ctx, s, o.Since)
 		case "contradiction":
 			p.Changes, err = e.planJudging(ctx, o, s)
+		case "graph":
+			err = oxbow.Errorf(oxbow.CodeInvalid, "graph changes no memory, so there is nothing to plan; oxbow graph list shows what it made")
 		case "embed":
 			err = oxbow.Errorf(oxbow.CodeInvalid, "embed changes no memory, so there is nothing to plan; oxbow status says how many have no vector")
 		default:

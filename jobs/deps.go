@@ -24,7 +24,10 @@ type Deps struct {
 	Judge llm.Judge
 	// Embedder makes the vectors of memories. Defaults to nil: none are made.
 	Embedder llm.Embedder
-	Log      *slog.Logger
+	// Grapher reads what memories name, for the graph. Defaults to nil: nothing is
+	// read.
+	Grapher llm.Grapher
+	Log     *slog.Logger
 	// Clock gives the processing time; jobs carry the instant that they are
 	// about in their arguments. Defaults to time.Now.
 	Clock func() time.Time
@@ -41,8 +44,8 @@ type Deps struct {
 	// that two batches touch is written twice, so batches are large; one of
 	// 5000 takes a few tenths of a second. Defaults to 5000.
 	PassBatch int
-	// EmbedFor is how long one job gives a scope's memories vectors before it
-	// hands on to another. Defaults to 30 s.
+	// EmbedFor is how long one job gives a scope's memories vectors, or puts them
+	// into the graph, before it hands on to another. Defaults to 30 s.
 	EmbedFor time.Duration
 	// Refused is told what the gate refused of a judge's answer, and how much of
 	// it, once for each time that a job decides so. Defaults to nobody.

@@ -189,7 +189,7 @@ func (d Deps) Embedding(a About, ms []oxbow.Memory) []river.InsertManyParams {
 	return []river.InsertManyParams{{Args: Embed{About: a, Memories: idsOf(ms)}}}
 }
 
-// FollowUps is the function of that name, and the embedding.
+// FollowUps is the function of that name, the embedding, and the graph.
 func (d Deps) FollowUps(a About, ms []oxbow.Memory) []river.InsertManyParams {
-	return append(FollowUps(a, ms), d.Embedding(a, ms)...)
+	return append(append(FollowUps(a, ms), d.Embedding(a, ms)...), d.Drawing(a, ms)...)
 }

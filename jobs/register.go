@@ -29,6 +29,7 @@ func Register(ws *river.Workers, d Deps) {
 	river.AddWorker(ws, &synthesizeWorker{Deps: d})
 	river.AddWorker(ws, &policyWorker{Deps: d})
 	river.AddWorker(ws, &embedWorker{Deps: d})
+	river.AddWorker(ws, &graphWorker{Deps: d})
 }
 
 // LongestTimeout is the longest that any job may run; what is stuck for longer
@@ -57,7 +58,7 @@ func NewPass(name string, args PassArgs) (river.JobArgs, error) {
 	case "cluster":
 		return Cluster{args}, nil
 	}
-	return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(append(slices.Clone(Passes), "extract", "contradiction", "embed")))
+	return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(append(slices.Clone(Passes), "extract", "contradiction", "embed", "graph")))
 }
 
 // PlanPass gives what a pass would change in a scope at now, without changing
@@ -72,7 +73,7 @@ func (d Deps) PlanPass(ctx context.Context, name string, args PassArgs) (changes
 	}
 	p, ok := passes[name]
 	if !ok {
-		return nil, false, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(append(slices.Clone(Passes), "extract", "contradiction", "embed")))
+		return nil, false, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(append(slices.Clone(Passes), "extract", "contradiction", "embed", "graph")))
 	}
 	cursor := ""
 	for {
@@ -167,6 +168,8 @@ func Decode(kind string, args []byte) (river.JobArgs, error) {
 		return decode[ApplyPolicy](args)
 	case "embed":
 		return decode[Embed](args)
+	case "graph":
+		return decode[Graph](args)
 	}
 	return nil, oxbow.Errorf(oxbow.CodeUnsupported, "this program knows no job %q", kind)
 }

@@ -232,7 +232,7 @@ func (w *synthesizeWorker) apply(ctx context.Context, tx store.Tx, args Synthesi
 	if len(done.Stale) > 0 {
 		return oxbow.ErrStale
 	}
-	if err := tx.Enqueue(ctx, w.Embedding(args.About, []oxbow.Memory{merged})); err != nil {
+	if err := tx.Enqueue(ctx, append(w.Embedding(args.About, []oxbow.Memory{merged}), w.Drawing(args.About, []oxbow.Memory{merged})...)); err != nil {
 		return err
 	}
 	return tx.PutRun(ctx, w.mergeRun(args, oxbow.RunDone, "", counted(done.Events, 0)))

@@ -96,11 +96,13 @@ type Span struct{ From, To time.Time }
 type Recaller struct {
 	cfg    Config
 	matrix *Matrix
+	nodes  *Matrix // of the graph
 }
 
 // New makes a Recaller; it does no I/O.
 func New(cfg Config) *Recaller {
-	return &Recaller{cfg: cfg, matrix: NewMatrix(cfg.Store, cfg.VectorBytes)}
+	return &Recaller{cfg: cfg, matrix: NewMatrix(cfg.Store, cfg.VectorBytes),
+		nodes: NewMatrix(nodeVectors{cfg.Store}, cfg.VectorBytes)}
 }
 
 // Ask answers a query. An unknown scope and a question that nothing fits have no

@@ -18,8 +18,9 @@ type GraphReader interface {
 	// MatchNodes gives the nodes of a scope of whose name, or one other name of
 	// theirs, at least half the words stand in a text: those with the greater
 	// share first, then the longer names, the more often mentioned ones, then by
-	// id. It never fails for what the text says.
-	MatchNodes(ctx context.Context, s oxbow.Scope, words string, limit int) ([]GraphNode, error)
+	// id. A node that only memories name which may not be shown is none. It never
+	// fails for what the text says.
+	MatchNodes(ctx context.Context, q NodeQuery) ([]GraphNode, error)
 	// Walk goes from nodes along edges in either direction and gives the memories
 	// of the nodes on the way, the nearest first, then those reached by edges that
 	// more memories say, then the newest. It looks at a bounded part of the graph,
@@ -27,27 +28,120 @@ type GraphReader interface {
 	Walk(ctx context.Context, q WalkQuery) (Walked, error)
 	// CountGraph counts a scope's nodes and edges.
 	CountGraph(ctx context.Context, s oxbow.Scope) (nodes, edges int, err error)
+	// NodeCalled gives the node that has a name, with all its names; not_found
+	// when nothing that may be shown is called so.
+	NodeCalled(ctx context.Context, q NodeQuery) (GraphNode, error)
+	// ListNodes gives the nodes of a scope in one of whose names the words of the
+	// query stand as they are, all of them for no words: the most often mentioned
+	// first, then by id.
+	ListNodes(ctx context.Context, q NodeQuery) ([]GraphNode, error)
+	// EdgesOf gives the edges of nodes with the memories that say them, the most
+	// often said first, at most Limit, and tells whether there may be more.
+	EdgesOf(ctx context.Context, q EdgeQuery) (edges []GraphEdge, cut bool, err error)
+	// WithoutGraph gives a page, by id, of the memories of a scope, erased and
+	// quarantined ones left out, that a grapher has not read.
+	WithoutGraph(ctx context.Context, s oxbow.Scope, grapher, after string, limit int) ([]oxbow.Memory, error)
 }
 
 // GraphWriter keeps the graph.
 type GraphWriter interface {
 	// PutGraph stores what a memory names and how that relates, in place of what
 	// the same memory said before. Names that are the same, or were given as other
-	// names of one thing, are one node; the first memory's name and type and the
-	// latest description stand. False when the memory was edited, put into
+	// names of one thing, are one node, whichever was there first: an alias that
+	// names another node joins the two. The name that was said first stands, the
+	// first type and the latest description, so that the graph does not depend on
+	// the order in which memories come. False when the memory was edited, put into
 	// quarantine or erased since it was read; then nothing changes. Idempotent.
 	// invalid for a part that CleanGraph refuses. Apply takes away what rests on a
 	// memory whose words change, and Erase what rests on an erased one, with every
-	// name and description that nobody else said.
+	// name and description that nobody else said; what only that memory had joined
+	// is apart again.
 	//
-	// Limit: two nodes that a later memory shows to be one stay two.
+	// Limit: two things that are called by one alias become one.
 	PutGraph(ctx context.Context, s oxbow.Scope, g GraphPart) (bool, error)
 }
+
+// NodeVectorReader reads what embedders made of nodes. Its methods are those of
+// VectorReader, with nodes for memories.
+type NodeVectorReader interface {
+	NodeVectorMark(ctx context.Context, s oxbow.Scope) (int64, error)
+	NodeVectorsSince(ctx context.Context, s oxbow.Scope, embedder string, after VectorPlace, limit int) ([]PlacedVector, error)
+	CountNodeVectors(ctx context.Context, s oxbow.Scope, embedder string) (with, without int, err error)
+	// StandingNodes gives those of a scope's nodes, by their numbers, that a
+	// memory names which may be shown, in the order of the numbers given.
+	StandingNodes(ctx context.Context, q StandingQuery) ([]Standing, error)
+	// WithoutNodeVector gives a page, by id, of the nodes that have none, among
+	// those that memories name when some are given.
+	WithoutNodeVector(ctx context.Context, s oxbow.Scope, embedder string, memories []string, after string, limit int) ([]GraphNode, error)
+}
+
+// NodeVectorWriter keeps vectors of nodes.
+type NodeVectorWriter interface {
+	// PutNodeVectors stores vectors, or replaces them, and gives how many were
+	// stored: one whose node is gone, or has another name or description by now,
+	// is left out. Idempotent. A node whose words change loses its vectors.
+	PutNodeVectors(ctx context.Context, s oxbow.Scope, embedder string, vs []NodeVector) (int, error)
+}
+
+// NodeVector is what an embedder made of the words of a node.
+type NodeVector struct {
+	Node   GraphNode
+	Values []float32
+}
+
+// Words gives the words of a node as they are embedded.
+func (n GraphNode) Words() string {
+	if n.Description == "" {
+		return n.Name
+	}
+	return n.Name + ": " + n.Description
+}
+
+// UserNode is the name of the node that is the user.
+const UserNode = "user"
+
+// NodeQuery asks for nodes by their names.
+type NodeQuery struct {
+	Scope    oxbow.Scope
+	Words    string
+	Statuses []oxbow.Status
+	Now      time.Time // active memories that have faded or ended by then are not there
+	Limit    int       // 1 to 1000
+}
+
+// EdgeQuery asks for the edges of nodes.
+type EdgeQuery struct {
+	Scope    oxbow.Scope
+	Nodes    []string // ids
+	Statuses []oxbow.Status
+	Now      time.Time
+	Limit    int // 1 to 1000
+}
+
+// GraphEdge says how two nodes relate, and which memories say so, the newest
+// first, at most EdgeMemories.
+type GraphEdge struct {
+	From     GraphEnd `json:"from"`
+	Type     string   `json:"type"`
+	To       GraphEnd `json:"to"`
+	Mentions int      `json:"mentions"` // memories that say it, whatever their status
+	Memories []string `json:"memories"`
+}
+
+// GraphEnd is a node at the end of an edge.
+type GraphEnd struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// EdgeMemories is how many of its memories an edge is given with.
+const EdgeMemories = 8
 
 // GraphPart is what one memory says.
 type GraphPart struct {
 	Memory         string
 	ContentVersion int
+	Grapher        string // by what the memory was read
 	Entities       []GraphEntity
 	Relations      []GraphRelation // between names of Entities
 }
@@ -69,8 +163,10 @@ type GraphNode struct {
 	Name        string  `json:"name"`
 	Type        string  `json:"type,omitempty"`
 	Description string  `json:"description,omitempty"`
-	Mentions    int     `json:"mentions"` // memories that name it
-	Share       float64 `json:"share"`    // of the words of its name, those that stand in the text
+	Mentions    int     `json:"mentions"`        // memories that name it
+	Share       float64 `json:"share,omitempty"` // of the words of its name, those that stand in the text
+	// Aliases are its other names as they are compared; NodeCalled gives them.
+	Aliases []string `json:"aliases,omitempty"`
 }
 
 // WalkQuery asks for what can be reached from nodes.
@@ -82,6 +178,9 @@ type WalkQuery struct {
 	Statuses []oxbow.Status
 	Now      time.Time // active memories that have faded or ended by then are not there
 	Limit    int       // memories, 1 to 1000
+	// Avoid is the id of a node through which no way leads, "" for none: everything
+	// has to do with the user.
+	Avoid string
 }
 
 // Walked is what a walk found.
@@ -115,6 +214,9 @@ const (
 	// memories of one of them, the newest first.
 	WalkNodes    = 128
 	WalkMemories = 24
+	// NodeMemories is how many memories of a node, the newest, are looked at for
+	// one that may be shown.
+	NodeMemories = 500
 	defaultFan   = 16
 	maxFan       = 64
 	maxHops      = 2

@@ -72,6 +72,7 @@ type Reader interface {
 	VectorReader
 	GraphReader
 	Dumper
+	NodeVectorReader
 }
 
 // Writer is everything that can be changed.
@@ -88,6 +89,7 @@ type Writer interface {
 	VectorWriter
 	GraphWriter
 	Loader
+	NodeVectorWriter
 }
 
 // MemoryReader reads memories.

@@ -33,6 +33,7 @@ var keys = []key{
 	{name: "tenant", flag: "tenant", preset: "default", about: "whose memories", check: checkTenant},
 	{name: "judge", flag: "judge", preset: "offline", about: "offline or openai", check: oneOf("offline", "openai")},
 	{name: "embedder", flag: "embedder", preset: "offline", about: "what makes the vectors of recall: offline, openai or none", check: oneOf("offline", "openai", "none")},
+	{name: "graph", preset: "offline", about: "what reads memories for the graph: offline (rules), judge (the judge, one question a memory) or none", check: oneOf("offline", "judge", "none")},
 	{name: "openai.base_url", preset: "https://api.openai.com/v1", about: "the endpoint, without /chat/completions"},
 	{name: "openai.key", secret: true, about: "sent to the endpoint as a bearer token"},
 	{name: "openai.azure_version", about: "the api-version of Azure's interface by deployments, with a base URL that ends with the host; not for /openai/v1"},

@@ -82,6 +82,19 @@ func newEmbedder(c settings, m llm.Meter) (llm.Embedder, error) {
 	return e, nil
 }
 
+// newGrapher gives what reads memories for the graph, nil for nothing.
+func newGrapher(c settings, judge llm.Judge) llm.Grapher {
+	switch c.text("graph") {
+	case "none":
+		return nil
+	case "judge":
+		if g, ok := judge.(llm.Grapher); ok {
+			return g
+		}
+	}
+	return offline.New()
+}
+
 // vectorBytes is the room for vectors; none is below 0.
 func (s settings) vectorBytes() int64 {
 	if n := s.tokens("recall.vector_mib"); n > 0 {

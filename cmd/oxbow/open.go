@@ -64,7 +64,7 @@ func (a *app) heeding(heed bool, fn func(ctx context.Context, s *session, args [
 // newEngine gives every command the same engine, so that what is measured is
 // what is used.
 func newEngine(conf settings, st store.Store, judge llm.Judge, embeds llm.Embedder) *engine.Engine {
-	return engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Embedder: embeds, Days: days, Classes: classes, VectorWeight: vectorWeight(embeds),
+	return engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Embedder: embeds, Grapher: newGrapher(conf, judge), Days: days, Classes: classes, VectorWeight: vectorWeight(embeds),
 		VectorBytes: conf.vectorBytes(), Budget: conf.budget()})
 }
 

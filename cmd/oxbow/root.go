@@ -55,6 +55,7 @@ func rootCommand(a *app) *cobra.Command {
 	add(groupMemory, contextCommand(a))
 	add(groupMemory, memoryCommand(a))
 	add(groupMemory, turnCommand(a))
+	add(groupMemory, graphCommand(a))
 	add(groupMemory, scopeCommand(a))
 	add(groupMemory, eraseCommand(a))
 	add(groupWork, serveCommand(a))

@@ -74,7 +74,7 @@ func (s *session) untilWorked(ctx context.Context, run string, wait bool, tell f
 
 // workHere runs a worker for as long as the jobs need.
 func (s *session) workHere(ctx context.Context, run string, tell func(left int)) error {
-	w, err := worker.New(jobs.Deps{Store: s.st, Judge: s.judge, Embedder: s.embeds, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails}, s.workerConfig())
+	w, err := worker.New(jobs.Deps{Store: s.st, Judge: s.judge, Embedder: s.embeds, Grapher: newGrapher(s.conf, s.judge), ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails}, s.workerConfig())
 	if err != nil {
 		return err
 	}

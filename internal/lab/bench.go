@@ -45,6 +45,8 @@ type Bench struct {
 	Engine *engine.Engine
 	// Embedder is what Embed has set; none at first.
 	Embedder llm.Embedder
+	// Grapher is what Draw has set; none at first.
+	Grapher llm.Grapher
 	// EmbedFor is jobs.Deps.EmbedFor.
 	EmbedFor time.Duration
 
@@ -195,7 +197,7 @@ func (b *Bench) Links(id string) []oxbow.Link {
 // Deps gives what a job gets when the bench works it: the bench's store with
 // the fence open and completion without a running job.
 func (b *Bench) Deps() jobs.Deps {
-	return jobs.Deps{Store: direct{b.DB, b}, Judge: b.Judge, Embedder: b.Embedder, Clock: b.Clock.Now, ReadDate: b.ReadDate, ReadDetails: offline.ReadDetails, PassBatch: 500, EmbedFor: b.EmbedFor}
+	return jobs.Deps{Store: direct{b.DB, b}, Judge: b.Judge, Embedder: b.Embedder, Grapher: b.Grapher, Clock: b.Clock.Now, ReadDate: b.ReadDate, ReadDetails: offline.ReadDetails, PassBatch: 500, EmbedFor: b.EmbedFor}
 }
 
 // Enqueue puts jobs in the queue.

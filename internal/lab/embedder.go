@@ -86,5 +86,16 @@ func (e *Embedder) Texts() []string {
 func (b *Bench) Embed(e llm.Embedder) {
 	b.Helper()
 	b.Embedder = e
-	b.Engine = engine.New(engine.Config{Store: b.DB, Judge: b.Judge, Embedder: e, Clock: b.Clock.Now, ReadDetails: offline.ReadDetails})
+	b.equip()
+}
+
+// Draw gives the bench what reads memories for the graph, from now on.
+func (b *Bench) Draw(g llm.Grapher) {
+	b.Helper()
+	b.Grapher = g
+	b.equip()
+}
+
+func (b *Bench) equip() {
+	b.Engine = engine.New(engine.Config{Store: b.DB, Judge: b.Judge, Embedder: b.Embedder, Grapher: b.Grapher, Clock: b.Clock.Now, ReadDetails: offline.ReadDetails})
 }

@@ -191,7 +191,7 @@ var checks = []string{
 	`SELECT 'memory ' || m.id || ': it is erased and still in the graph' FROM graph_mentions x JOIN memories m ON m.seq = x.memory
 		WHERE m.status = 'erased'`,
 	`SELECT 'graph node ' || n.id || ': the memories that name it were counted wrong' FROM graph_nodes n
-		WHERE n.mentions <> (SELECT count(*) FROM graph_mentions x WHERE x.node = n.seq)`,
+		WHERE n.mentions <> (SELECT count(DISTINCT x.memory) FROM graph_mentions x WHERE x.node = n.seq)`,
 	`SELECT 'graph edge from ' || coalesce(a.id, 'nowhere') || ' to ' || coalesce(b.id, 'nowhere') ||
 			': an end is missing, or the memories that say it were counted wrong'
 		FROM graph_edges e LEFT JOIN graph_nodes a ON a.seq = e.from_node LEFT JOIN graph_nodes b ON b.seq = e.to_node
@@ -241,7 +241,7 @@ func (s *Store) Vacuum(ctx context.Context) error {
 			"what was erased may stand in the server's files until the owner of the tables runs: oxbow db vacuum")
 	}
 	statements := []string{`VACUUM (FULL) contents, llm_answers, vectors`,
-		`VACUUM (FULL) graph_nodes, graph_mentions, graph_aliases, graph_edges`, `VACUUM memory_terms, memory_events`}
+		`VACUUM (FULL) graph_nodes, graph_mentions, graph_aliases, graph_same, graph_edges, graph_vectors`, `VACUUM memory_terms, memory_events`}
 	if s.index.there() {
 		statements = append(statements, `VACUUM (FULL) vector_index`)
 	}

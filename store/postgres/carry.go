@@ -111,14 +111,14 @@ func (r reader) TurnsOf(ctx context.Context, tenant string, ids []string) ([]oxb
 
 const (
 	namesOf = `
-		SELECT m.id, m.content_version, x.node, x.name, x.type, x.description, true AS own
+		SELECT m.id, m.content_version, x.alias, x.name, x.type, x.description, true AS own
 		FROM memories m JOIN graph_mentions x ON x.memory = m.seq WHERE m.id = ANY($1) AND greatest(m.scope, m.scope) = $2
 		UNION ALL
-		SELECT m.id, m.content_version, a.node, a.name, '', '', false
-		FROM memories m JOIN graph_alias_mentions x ON x.memory = m.seq JOIN graph_aliases a ON a.seq = x.alias
+		SELECT m.id, m.content_version, x.alias, x.name, '', '', false
+		FROM memories m JOIN graph_same x ON x.memory = m.seq
 		WHERE m.id = ANY($1) AND greatest(m.scope, m.scope) = $2 ORDER BY 1, 7 DESC, 4`
 	edgesOf = `
-		SELECT m.id, e.from_node, e.to_node, e.type
+		SELECT m.id, e.from_alias, e.to_alias, e.type
 		FROM memories m JOIN graph_edge_mentions x ON x.memory = m.seq JOIN graph_edges e ON e.seq = x.edge
 		WHERE m.id = ANY($1) AND greatest(m.scope, m.scope) = $2 ORDER BY 1, 4`
 )

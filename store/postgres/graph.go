@@ -10,32 +10,39 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
+// named tells whether a memory names the node n that may be shown.
+const named = `EXISTS (SELECT FROM (SELECT memory FROM graph_mentions WHERE node = n.seq ORDER BY memory DESC LIMIT 500) x
+	JOIN memories m ON m.seq = x.memory WHERE ` + standing + `)`
+
 // matchNodes looks at the newest names of each word only: one that stands in
 // more is no name to go by.
 const matchNodes = `
 	SELECT n.id, n.name, n.type, n.description, n.mentions, max(h.share)
 	FROM (
 		SELECT a.node, count(*)::float8 / a.words AS share, count(*) AS hits
-		FROM unnest($2::bigint[]) q (term)
-			CROSS JOIN LATERAL (SELECT w.alias FROM graph_words w WHERE w.scope = $1 AND w.term = q.term ORDER BY w.alias DESC LIMIT 500) w
+		FROM unnest($4::bigint[]) q (term)
+			CROSS JOIN LATERAL (SELECT w.alias FROM graph_words w WHERE w.scope = $3 AND w.term = q.term ORDER BY w.alias DESC LIMIT 500) w
 			JOIN graph_aliases a ON a.seq = w.alias
 		GROUP BY a.seq HAVING count(*) * 2 >= a.words
 		UNION ALL
-		SELECT node, 1.0, words + 1 FROM graph_aliases WHERE scope = $1 AND norm = $3) h
+		SELECT node, 1.0, words + 1 FROM graph_aliases WHERE scope = $3 AND norm = $5) h
 	JOIN graph_nodes n ON n.seq = h.node
-	GROUP BY n.seq ORDER BY max(h.share) DESC, max(h.hits) DESC, n.mentions DESC, n.id LIMIT $4`
+	WHERE ` + named + `
+	GROUP BY n.seq ORDER BY max(h.share) DESC, max(h.hits) DESC, n.mentions DESC, n.id LIMIT $6`
 
 // MatchNodes implements store.GraphReader.
-func (r reader) MatchNodes(ctx context.Context, s oxbow.Scope, words string, limit int) ([]store.GraphNode, error) {
-	seq, err := r.scopeSeq(ctx, s)
-	if err != nil || limit < 1 {
+func (r reader) MatchNodes(ctx context.Context, q store.NodeQuery) ([]store.GraphNode, error) {
+	seq, err := r.scopeSeq(ctx, q.Scope)
+	if err != nil || q.Limit < 1 {
 		return nil, err
 	}
-	terms, norm := store.WordsOf(words)
-	return collect(ctx, r.in(s), "look for nodes", func(rows pgx.Rows) (n store.GraphNode, err error) {
-		err = rows.Scan(&n.ID, &n.Name, &n.Type, &n.Description, &n.Mentions, &n.Share)
-		return n, err
-	}, matchNodes, seq, terms, norm, limit)
+	terms, norm := store.WordsOf(q.Words)
+	return collect(ctx, r.in(q.Scope), "look for nodes", scanNode, matchNodes, texts(q.Statuses), ts(q.Now), seq, terms, norm, q.Limit)
+}
+
+func scanNode(rows pgx.Rows) (n store.GraphNode, err error) {
+	err = rows.Scan(&n.ID, &n.Name, &n.Type, &n.Description, &n.Mentions, &n.Share)
+	return n, err
 }
 
 // walk is one query: the ways of up to $5 hops, the best way to each node, the
@@ -56,7 +63,7 @@ const walk = `
 			WHERE EXISTS (SELECT FROM graph_edge_mentions x JOIN memories m ON m.seq = x.memory WHERE x.edge = f.seq AND ` + standing + `)
 			ORDER BY f.mentions DESC, f.seq DESC LIMIT $6) e
 		JOIN graph_nodes o ON o.seq = CASE WHEN e.from_node = w.node THEN e.to_node ELSE e.from_node END
-		WHERE w.hops < $5 AND o.seq <> ALL (w.seen)),
+		WHERE w.hops < $5 AND o.seq <> ALL (w.seen) AND o.id <> $11),
 	ways AS (SELECT *, row_number() OVER (PARTITION BY node ORDER BY hops, weight DESC, trail) AS place FROM walk),
 	nodes AS (SELECT * FROM ways WHERE place = 1 ORDER BY hops, weight DESC, trail LIMIT $8),
 	found AS (
@@ -92,14 +99,16 @@ func (r reader) Walk(ctx context.Context, q store.WalkQuery) (store.Walked, erro
 		way, err := store.ReadPath(*path)
 		out.Hits = append(out.Hits, store.Reached{ID: *id, Hops: *hops, Weight: *weight, Path: way})
 		return struct{}{}, err
-	}, walk, texts(q.Statuses), ts(q.Now), seq, q.From, q.Hops, q.FanOut, q.Look(), store.WalkNodes, store.WalkMemories, q.Limit+1)
+	}, walk, texts(q.Statuses), ts(q.Now), seq, q.From, q.Hops, q.FanOut, q.Look(), store.WalkNodes, store.WalkMemories, q.Limit+1, q.Avoid)
 	if len(out.Hits) > q.Limit {
 		out.Hits, out.Cut = out.Hits[:q.Limit], true
 	}
 	return out, err
 }
 
-const countGraph = `SELECT (SELECT count(*) FROM graph_nodes WHERE scope = $1), (SELECT count(*) FROM graph_edges WHERE scope = $1)`
+const countGraph = `
+	SELECT (SELECT count(*) FROM graph_nodes WHERE scope = $1),
+		(SELECT count(*) FROM (SELECT DISTINCT from_node, to_node, type FROM graph_edges WHERE scope = $1 AND from_node <> to_node) e)`
 
 // CountGraph implements store.GraphReader.
 func (r reader) CountGraph(ctx context.Context, s oxbow.Scope) (nodes, edges int, err error) {
@@ -112,187 +121,163 @@ func (r reader) CountGraph(ctx context.Context, s oxbow.Scope) (nodes, edges int
 }
 
 const (
-	holdScope   = `SELECT FROM scopes WHERE seq = $1 FOR NO KEY UPDATE`
-	graphMemory = `
-		SELECT seq FROM memories WHERE id = $1 AND scope = $2 AND content_version = $3 AND status NOT IN ('erased', 'quarantined')`
+	nodeCalled = `
+		SELECT n.id, n.name, n.type, n.description, n.mentions, 0::float8 FROM graph_aliases a JOIN graph_nodes n ON n.seq = a.node
+		WHERE a.scope = $3 AND a.norm = $4 AND ` + named
+	aliasesOf = `
+		SELECT a.norm FROM graph_nodes n JOIN graph_aliases a ON a.node = n.seq
+		WHERE n.scope = $1 AND n.id = $2 AND a.norm <> n.norm ORDER BY a.norm LIMIT $3`
 )
 
-// PutGraph implements store.GraphWriter. The scope is held, so that what is
-// edited meanwhile is seen and nobody else makes the same node.
-func (t *tx) PutGraph(ctx context.Context, s oxbow.Scope, g store.GraphPart) (bool, error) {
-	entities, relations, err := store.CleanGraph(g)
+// NodeCalled implements store.GraphReader.
+func (r reader) NodeCalled(ctx context.Context, q store.NodeQuery) (store.GraphNode, error) {
+	seq, err := r.scopeSeq(ctx, q.Scope)
 	if err != nil {
-		return false, err
+		return store.GraphNode{}, err
 	}
-	seq, err := t.knownScope(ctx, s)
+	found, err := collect(ctx, r.in(q.Scope), "look for a node", scanNode, nodeCalled, texts(q.Statuses), ts(q.Now), seq, store.NormName(q.Words))
+	if err != nil || len(found) == 0 {
+		return store.GraphNode{}, store.NoNode(q, err)
+	}
+	n := found[0]
+	n.Aliases, err = collect(ctx, r.in(q.Scope), "look for names", func(rows pgx.Rows) (s string, err error) {
+		err = rows.Scan(&s)
+		return s, err
+	}, aliasesOf, seq, n.ID, store.NodeMemories)
+	return n, err
+}
+
+const listNodes = `
+	SELECT n.id, n.name, n.type, n.description, n.mentions, 0::float8 FROM graph_nodes n
+	WHERE n.scope = $3 AND ($4::text = '' OR EXISTS (SELECT FROM graph_aliases a WHERE a.node = n.seq AND strpos(a.norm, $4) > 0))
+		AND ` + named + ` ORDER BY n.mentions DESC, n.id LIMIT $5`
+
+// ListNodes implements store.GraphReader.
+func (r reader) ListNodes(ctx context.Context, q store.NodeQuery) ([]store.GraphNode, error) {
+	seq, err := r.scopeSeq(ctx, q.Scope)
+	if err != nil || q.Limit < 1 {
+		return nil, err
+	}
+	return collect(ctx, r.in(q.Scope), "list nodes", scanNode, listNodes, texts(q.Statuses), ts(q.Now), seq, store.NormName(q.Words), q.Limit)
+}
+
+const edgesAround = `
+	SELECT e.seq, f.id, f.name, e.type, o.id, o.name, e.mentions, e.said
+	FROM (
+		SELECT DISTINCT e.*, ARRAY(SELECT m.id FROM graph_edge_mentions x JOIN memories m ON m.seq = x.memory
+			WHERE x.edge = e.seq AND ` + standing + ` ORDER BY m.seq DESC LIMIT $6) AS said
+		FROM graph_nodes n CROSS JOIN LATERAL (
+			(SELECT * FROM graph_edges WHERE from_node = n.seq ORDER BY mentions DESC, seq DESC LIMIT $5)
+			UNION ALL
+			(SELECT * FROM graph_edges WHERE to_node = n.seq ORDER BY mentions DESC, seq DESC LIMIT $5)) e
+		WHERE n.scope = $3 AND n.id = ANY($4) AND e.from_node <> e.to_node) e
+		JOIN graph_nodes f ON f.seq = e.from_node JOIN graph_nodes o ON o.seq = e.to_node
+	ORDER BY e.mentions DESC, e.seq`
+
+// EdgesOf implements store.GraphReader.
+func (r reader) EdgesOf(ctx context.Context, q store.EdgeQuery) ([]store.GraphEdge, bool, error) {
+	seq, err := r.scopeSeq(ctx, q.Scope)
+	if err != nil || q.Limit < 1 || len(q.Nodes) == 0 {
+		return nil, false, err
+	}
+	all, err := collect(ctx, r.in(q.Scope), "look for edges", func(rows pgx.Rows) (e store.GraphEdge, err error) {
+		var seq int64
+		err = rows.Scan(&seq, &e.From.ID, &e.From.Name, &e.Type, &e.To.ID, &e.To.Name, &e.Mentions, &e.Memories)
+		return e, err
+	}, edgesAround, texts(q.Statuses), ts(q.Now), seq, q.Nodes, q.Limit+1, store.EdgeMemories)
+	edges, cut := store.CutEdges(all, q.Limit)
+	return edges, cut, err
+}
+
+const withoutGraph = selectMemory + `
+	WHERE m.scope = $2 AND m.id > $3 AND ` + embeddable + ` AND NOT EXISTS (SELECT FROM graph_read g WHERE g.memory = m.seq AND g.grapher = $1)
+	ORDER BY m.id LIMIT $4`
+
+// WithoutGraph implements store.GraphReader.
+func (r reader) WithoutGraph(ctx context.Context, s oxbow.Scope, grapher, after string, limit int) ([]oxbow.Memory, error) {
+	seq, err := r.scopeSeq(ctx, s)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	t.write("hold the scope", holdScope, seq)
-	var memory int64
-	err = t.pipe.QueryRow(ctx, graphMemory, g.Memory, seq, g.ContentVersion).Scan(&memory)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
+	return collect(ctx, r.in(s), "look for memories without a graph", scanMemory, withoutGraph, grapher, seq, after, limit)
+}
+
+const nodeVectorMark = `SELECT graph_vectors FROM scopes WHERE tenant = $1 AND name = $2`
+
+// NodeVectorMark implements store.NodeVectorReader.
+func (r reader) NodeVectorMark(ctx context.Context, s oxbow.Scope) (int64, error) {
+	var mark int64
+	err := r.in(s).QueryRow(ctx, nodeVectorMark, s.Tenant, s.Name).Scan(&mark)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return 0, translate(err, "look for new vectors")
 	}
+	return mark, nil
+}
+
+const nodeVectorsSince = `
+	SELECT mark, node, dimensions, vector FROM graph_vectors
+	WHERE scope = $1 AND embedder = $2 AND (mark, node) > ($3, $4) ORDER BY mark, node LIMIT $5`
+
+// NodeVectorsSince implements store.NodeVectorReader.
+func (r reader) NodeVectorsSince(ctx context.Context, s oxbow.Scope, embedder string, after store.VectorPlace, limit int) ([]store.PlacedVector, error) {
+	seq, err := r.scopeSeq(ctx, s)
 	if err != nil {
-		return false, translate(err, "look the memory up")
+		return nil, err
 	}
-	if err := t.dropGraph(ctx, seq, []string{g.Memory}); err != nil {
-		return false, err
-	}
-	known, err := t.nodesByName(ctx, seq, entities)
-	if err != nil {
-		return false, err
-	}
-	nodes := map[string]int64{} // by the norm of the entity's own name
-	for _, e := range entities {
-		if nodes[e.Names[0].Norm], err = t.putNode(ctx, s, seq, memory, g.Memory, e, known); err != nil {
-			return false, err
-		}
-	}
-	for _, r := range relations {
-		if from, to := nodes[r.From], nodes[r.To]; from != to { // else two names of one thing
-			t.write("store an edge", putEdge, seq, from, to, r.Type)
-			t.write("store an edge", mentionEdge, from, to, r.Type, memory)
-		}
-	}
-	return true, nil
+	return collect(ctx, r.in(s), "read vectors of nodes", func(rows pgx.Rows) (p store.PlacedVector, err error) {
+		p.Values, err = scanVector(rows, &p.Mark, &p.Number)
+		return p, err
+	}, nodeVectorsSince, seq, embedder, after.Mark, after.Number, limit)
 }
 
 const (
-	nodesByName = `SELECT norm, node FROM graph_aliases WHERE scope = $1 AND norm = ANY($2)`
-	newNode     = `
-		INSERT INTO graph_nodes (id, scope, name, norm, type, description, mentions) VALUES ($1, $2, $3, $4, $5, $6, 0)
-		ON CONFLICT DO NOTHING RETURNING seq`
-	putMention = `
-		WITH put AS (
-			INSERT INTO graph_mentions (node, memory, name, norm, type, description) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT DO NOTHING RETURNING node)
-		UPDATE graph_nodes SET mentions = mentions + 1, type = CASE WHEN type = '' THEN $5 ELSE type END,
-			description = CASE WHEN $6 = '' THEN description ELSE $6 END
-		WHERE seq IN (SELECT node FROM put)`
-	putAlias = `
-		INSERT INTO graph_aliases (scope, node, name, norm, words, mentions) VALUES ($1, $2, $3, $4, $5, 0) ON CONFLICT (scope, norm) DO NOTHING`
-	mentionAlias = `
-		WITH put AS (
-			INSERT INTO graph_alias_mentions (alias, memory)
-			SELECT seq, $4 FROM graph_aliases WHERE scope = $1 AND norm = $2 AND node = $3 ON CONFLICT DO NOTHING RETURNING alias)
-		UPDATE graph_aliases SET mentions = mentions + 1 WHERE seq IN (SELECT alias FROM put)`
-	putWords = `
-		INSERT INTO graph_words (scope, term, alias)
-		SELECT $1, u.term, a.seq FROM unnest($3::bigint[]) u (term), graph_aliases a WHERE a.scope = $1 AND a.norm = $2 ON CONFLICT DO NOTHING`
+	hasNodeVector    = `EXISTS (SELECT FROM graph_vectors v WHERE v.node = n.seq AND v.embedder = $1 AND v.dimensions > 0)`
+	countNodeVectors = `SELECT count(*) FILTER (WHERE ` + hasNodeVector + `), count(*) FROM graph_nodes n WHERE n.scope = $2`
 )
 
-// nodesByName gives the nodes that have the names of entities.
-func (t *tx) nodesByName(ctx context.Context, scope int64, entities []store.CleanEntity) (map[string]int64, error) {
-	var norms []string
-	for _, e := range entities {
-		for _, n := range e.Names {
-			norms = append(norms, n.Norm)
-		}
+// CountNodeVectors implements store.NodeVectorReader.
+func (r reader) CountNodeVectors(ctx context.Context, s oxbow.Scope, embedder string) (with, without int, err error) {
+	seq, err := r.scopeSeq(ctx, s)
+	if err != nil {
+		return 0, 0, err
 	}
-	out := map[string]int64{}
-	_, err := collect(ctx, t.pipe, "look for nodes", func(rows pgx.Rows) (struct{}, error) {
-		var norm string
-		var node int64
-		err := rows.Scan(&norm, &node)
-		out[norm] = node
-		return struct{}{}, err
-	}, nodesByName, scope, norms)
-	return out, err
+	var all int
+	err = r.in(s).QueryRow(ctx, countNodeVectors, embedder, seq).Scan(&with, &all)
+	return with, all - with, translate(err, "count vectors of nodes")
 }
 
-// putNode finds or makes the node of an entity and lets it rest on a memory.
-func (t *tx) putNode(ctx context.Context, s oxbow.Scope, scope, memory int64, id string, e store.CleanEntity, known map[string]int64) (int64, error) {
-	own := e.Names[0]
-	node := known[own.Norm]
-	for _, n := range e.Names {
-		if k := known[n.Norm]; k != 0 && known[own.Norm] == 0 && (node == 0 || k < node) {
-			node = k
-		}
+const standingNodes = `
+	SELECT n.seq, n.id FROM unnest($3::bigint[]) WITH ORDINALITY j (seq, place) JOIN graph_nodes n ON n.seq = j.seq
+	WHERE n.scope = $4 AND ` + named + ` ORDER BY j.place`
+
+// StandingNodes implements store.NodeVectorReader.
+func (r reader) StandingNodes(ctx context.Context, q store.StandingQuery) ([]store.Standing, error) {
+	seq, err := r.scopeSeq(ctx, q.Scope)
+	if err != nil || len(q.Numbers) == 0 {
+		return nil, err
 	}
-	err := error(nil)
-	if node == 0 {
-		err = pgx.ErrNoRows
-	}
-	for _, nodeID := range []string{store.NodeID(s, own.Norm), store.NodeID(s, own.Norm, id)} {
-		if errors.Is(err, pgx.ErrNoRows) {
-			err = t.pipe.QueryRow(ctx, newNode, nodeID, scope, own.Name, own.Norm, e.Type, e.Description).Scan(&node)
-		}
-	}
-	if err != nil {
-		return 0, translate(err, "store a node")
-	}
-	t.write("store a node", putMention, node, memory, own.Name, own.Norm, e.Type, e.Description)
-	for _, n := range e.Names {
-		if known[n.Norm] == 0 {
-			known[n.Norm] = node
-		}
-		t.write("store a name", putAlias, scope, node, n.Name, n.Norm, len(n.Terms))
-		t.write("store a name", putWords, scope, n.Norm, n.Terms)
-		t.write("store a name", mentionAlias, scope, n.Norm, node, memory)
-	}
-	return node, nil
+	return collect(ctx, r.in(q.Scope), "look nodes up", func(rows pgx.Rows) (v store.Standing, err error) {
+		err = rows.Scan(&v.Number, &v.ID)
+		return v, err
+	}, standingNodes, texts(q.Statuses), ts(q.Now), q.Numbers, seq)
 }
 
 const (
-	putEdge = `
-		INSERT INTO graph_edges (scope, from_node, to_node, type, mentions) VALUES ($1, $2, $3, $4, 0)
-		ON CONFLICT (from_node, to_node, type) DO NOTHING`
-	mentionEdge = `
-		WITH put AS (
-			INSERT INTO graph_edge_mentions (edge, memory)
-			SELECT seq, $4 FROM graph_edges WHERE from_node = $1 AND to_node = $2 AND type = $3 ON CONFLICT DO NOTHING RETURNING edge)
-		UPDATE graph_edges SET mentions = mentions + 1 WHERE seq IN (SELECT edge FROM put)`
+	bareNodes   = `SELECT n.id, n.name, n.type, n.description, n.mentions, 0::float8 FROM graph_nodes n WHERE n.scope = $2 AND n.id > $3 AND NOT ` + hasNodeVector + ` ORDER BY n.id LIMIT $4`
+	bareNodesOf = `
+		SELECT DISTINCT n.id, n.name, n.type, n.description, n.mentions, 0::float8
+		FROM memories m JOIN graph_mentions x ON x.memory = m.seq JOIN graph_nodes n ON n.seq = x.node
+		WHERE m.id = ANY($5) AND m.scope = $2 AND n.id > $3 AND NOT ` + hasNodeVector + ` ORDER BY n.id LIMIT $4`
 )
 
-// numbered are the memories $2 of the scope $1.
-const numbered = `(SELECT seq FROM memories WHERE id = ANY($2) AND scope = $1)`
-
-const mentionedNodes = `SELECT DISTINCT node FROM graph_mentions WHERE memory IN ` + numbered
-
-// graphDrops take away what rests on memories, in this order; each counts down
-// what had rested on them and then takes what nothing is left of.
-var graphDrops = []string{
-	`UPDATE graph_edges SET mentions = mentions - (SELECT count(*) FROM graph_edge_mentions x WHERE x.edge = graph_edges.seq AND x.memory IN ` + numbered + `)
-		WHERE seq IN (SELECT edge FROM graph_edge_mentions WHERE memory IN ` + numbered + `)`,
-	`DELETE FROM graph_edge_mentions WHERE memory IN ` + numbered,
-	`DELETE FROM graph_edges WHERE scope = $1 AND mentions = 0 AND $2::text[] IS NOT NULL`,
-	`UPDATE graph_aliases SET mentions = mentions - (SELECT count(*) FROM graph_alias_mentions x WHERE x.alias = graph_aliases.seq AND x.memory IN ` + numbered + `)
-		WHERE seq IN (SELECT alias FROM graph_alias_mentions WHERE memory IN ` + numbered + `)`,
-	`DELETE FROM graph_alias_mentions WHERE memory IN ` + numbered,
-	`DELETE FROM graph_words WHERE alias IN (SELECT seq FROM graph_aliases WHERE scope = $1 AND mentions = 0 AND $2::text[] IS NOT NULL)`,
-	`DELETE FROM graph_aliases WHERE scope = $1 AND mentions = 0 AND $2::text[] IS NOT NULL`,
-	`UPDATE graph_nodes SET mentions = mentions - (SELECT count(*) FROM graph_mentions x WHERE x.node = graph_nodes.seq AND x.memory IN ` + numbered + `)
-		WHERE seq IN (SELECT node FROM graph_mentions WHERE memory IN ` + numbered + `)`,
-	`DELETE FROM graph_mentions WHERE memory IN ` + numbered,
-	`DELETE FROM graph_nodes WHERE scope = $1 AND mentions = 0 AND $2::text[] IS NOT NULL`,
-}
-
-// renameNodes gives nodes the words of the memories that are left.
-const renameNodes = `
-	UPDATE graph_nodes SET
-		(name, norm) = (SELECT x.name, x.norm FROM graph_mentions x WHERE x.node = graph_nodes.seq ORDER BY x.memory LIMIT 1),
-		type = coalesce((SELECT x.type FROM graph_mentions x WHERE x.node = graph_nodes.seq AND x.type <> '' ORDER BY x.memory LIMIT 1), ''),
-		description = coalesce((SELECT x.description FROM graph_mentions x
-			WHERE x.node = graph_nodes.seq AND x.description <> '' ORDER BY x.memory DESC LIMIT 1), '')
-	WHERE seq IN (SELECT unnest($1::bigint[]))`
-
-// dropGraph takes what rests on memories alone out of the graph.
-func (t *tx) dropGraph(ctx context.Context, scope int64, ids []string) error {
-	if len(ids) == 0 {
-		return nil
+// WithoutNodeVector implements store.NodeVectorReader.
+func (r reader) WithoutNodeVector(ctx context.Context, s oxbow.Scope, embedder string, memories []string, after string, limit int) ([]store.GraphNode, error) {
+	seq, err := r.scopeSeq(ctx, s)
+	if err != nil {
+		return nil, err
 	}
-	nodes, err := collect(ctx, t.pipe, "look at the graph", func(rows pgx.Rows) (n int64, err error) {
-		err = rows.Scan(&n)
-		return n, err
-	}, mentionedNodes, scope, ids)
-	if err != nil || len(nodes) == 0 {
-		return err
+	if len(memories) == 0 {
+		return collect(ctx, r.in(s), "look for nodes without a vector", scanNode, bareNodes, embedder, seq, after, limit)
 	}
-	for _, query := range graphDrops {
-		t.write("take a memory out of the graph", query, scope, ids)
-	}
-	t.write("take a memory out of the graph", renameNodes, nodes)
-	return nil
+	return collect(ctx, r.in(s), "look for nodes without a vector", scanNode, bareNodesOf, embedder, seq, after, limit, memories)
 }

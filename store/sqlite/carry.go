@@ -112,16 +112,15 @@ func (r reader) TurnsOf(ctx context.Context, tenant string, ids []string) ([]oxb
 
 const (
 	namesOf = `
-		SELECT m.id, m.content_version, x.node, x.name, x.type, x.description, 1 AS own
+		SELECT m.id, m.content_version, x.alias, x.name, x.type, x.description, 1 AS own
 		FROM json_each(?1) j CROSS JOIN memories m ON m.id = j.value CROSS JOIN graph_mentions x ON x.memory = m.seq
 		WHERE m.scope = ?2
 		UNION ALL
-		SELECT m.id, m.content_version, a.node, a.name, '', '', 0
-		FROM json_each(?1) j CROSS JOIN memories m ON m.id = j.value CROSS JOIN graph_alias_mentions x ON x.memory = m.seq
-			CROSS JOIN graph_aliases a ON a.seq = x.alias
+		SELECT m.id, m.content_version, x.alias, x.name, '', '', 0
+		FROM json_each(?1) j CROSS JOIN memories m ON m.id = j.value CROSS JOIN graph_same x ON x.memory = m.seq
 		WHERE m.scope = ?2 ORDER BY 1, 7 DESC, 4`
 	edgesOf = `
-		SELECT m.id, e.from_node, e.to_node, e.type
+		SELECT m.id, e.from_alias, e.to_alias, e.type
 		FROM json_each(?1) j CROSS JOIN memories m ON m.id = j.value CROSS JOIN graph_edge_mentions x ON x.memory = m.seq
 			CROSS JOIN graph_edges e ON e.seq = x.edge
 		WHERE m.scope = ?2 ORDER BY 1, 4`

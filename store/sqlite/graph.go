@@ -8,31 +8,38 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
+// named tells whether a memory names the node n that may be shown.
+const named = `EXISTS (SELECT 1 FROM (SELECT memory FROM graph_mentions WHERE node = n.seq ORDER BY memory DESC LIMIT 500) x
+	CROSS JOIN memories m ON m.seq = x.memory WHERE ` + standing + `)`
+
 // matchNodes looks at the newest names of each word only: one that stands in
 // more is no name to go by.
 const matchNodes = `
 	SELECT n.id, n.name, n.type, n.description, n.mentions, max(h.share)
 	FROM (
 		SELECT a.node, count(*) * 1.0 / a.words AS share, count(*) AS hits
-		FROM json_each(?2) q CROSS JOIN graph_aliases a
-			ON a.seq IN (SELECT w.alias FROM graph_words w WHERE w.scope = ?1 AND w.term = q.value ORDER BY w.alias DESC LIMIT 500)
+		FROM json_each(?4) q CROSS JOIN graph_aliases a
+			ON a.seq IN (SELECT w.alias FROM graph_words w WHERE w.scope = ?3 AND w.term = q.value ORDER BY w.alias DESC LIMIT 500)
 		GROUP BY a.seq HAVING count(*) * 2 >= a.words
 		UNION ALL
-		SELECT node, 1.0, words + 1 FROM graph_aliases WHERE scope = ?1 AND norm = ?3) h
+		SELECT node, 1.0, words + 1 FROM graph_aliases WHERE scope = ?3 AND norm = ?5) h
 	CROSS JOIN graph_nodes n ON n.seq = h.node
-	GROUP BY n.seq ORDER BY max(h.share) DESC, max(h.hits) DESC, n.mentions DESC, n.id LIMIT ?4`
+	WHERE ` + named + `
+	GROUP BY n.seq ORDER BY max(h.share) DESC, max(h.hits) DESC, n.mentions DESC, n.id LIMIT ?6`
 
 // MatchNodes implements store.GraphReader.
-func (r reader) MatchNodes(ctx context.Context, s oxbow.Scope, words string, limit int) ([]store.GraphNode, error) {
-	seq, err := r.scopeSeq(ctx, s)
-	if err != nil || limit < 1 {
+func (r reader) MatchNodes(ctx context.Context, q store.NodeQuery) ([]store.GraphNode, error) {
+	seq, err := r.scopeSeq(ctx, q.Scope)
+	if err != nil || q.Limit < 1 {
 		return nil, err
 	}
-	terms, norm := store.WordsOf(words)
-	return collect(ctx, r.q, "look for nodes", func(rows *sql.Rows) (n store.GraphNode, err error) {
-		err = rows.Scan(&n.ID, &n.Name, &n.Type, &n.Description, &n.Mentions, &n.Share)
-		return n, err
-	}, matchNodes, seq, jsonList(terms), norm, limit)
+	terms, norm := store.WordsOf(q.Words)
+	return collect(ctx, r.q, "look for nodes", scanNode, matchNodes, jsonList(q.Statuses), q.Now.UnixMilli(), seq, jsonList(terms), norm, q.Limit)
+}
+
+func scanNode(rows *sql.Rows) (n store.GraphNode, err error) {
+	err = rows.Scan(&n.ID, &n.Name, &n.Type, &n.Description, &n.Mentions, &n.Share)
+	return n, err
 }
 
 // walk is one query: the ways of up to ?5 hops, the best way to each node, the
@@ -53,7 +60,7 @@ const walk = `
 			WHERE EXISTS (SELECT 1 FROM graph_edge_mentions x CROSS JOIN memories m ON m.seq = x.memory WHERE x.edge = f.seq AND ` + standing + `)
 			ORDER BY f.mentions DESC, f.seq DESC LIMIT ?6)
 		CROSS JOIN graph_nodes o ON o.seq = CASE WHEN e.from_node = w.node THEN e.to_node ELSE e.from_node END
-		WHERE w.hops < ?5 AND instr(w.seen, ',' || o.seq || ',') = 0),
+		WHERE w.hops < ?5 AND instr(w.seen, ',' || o.seq || ',') = 0 AND o.id <> ?11),
 	ways AS (SELECT *, row_number() OVER (PARTITION BY node ORDER BY hops, weight DESC, trail) AS place FROM walk),
 	nodes AS (SELECT * FROM ways WHERE place = 1 ORDER BY hops, weight DESC, trail LIMIT ?8),
 	found AS (
@@ -90,14 +97,16 @@ func (r reader) Walk(ctx context.Context, q store.WalkQuery) (store.Walked, erro
 		out.Hits = append(out.Hits, store.Reached{ID: id.String, Hops: int(hops.Int64), Weight: weight.Float64, Path: way})
 		return struct{}{}, err
 	}, walk, jsonList(q.Statuses), q.Now.UnixMilli(), seq, jsonList(store.Sorted(q.From)), q.Hops, q.FanOut, q.Look(),
-		store.WalkNodes, store.WalkMemories, q.Limit+1)
+		store.WalkNodes, store.WalkMemories, q.Limit+1, q.Avoid)
 	if len(out.Hits) > q.Limit {
 		out.Hits, out.Cut = out.Hits[:q.Limit], true
 	}
 	return out, err
 }
 
-const countGraph = `SELECT (SELECT count(*) FROM graph_nodes WHERE scope = ?1), (SELECT count(*) FROM graph_edges WHERE scope = ?1)`
+const countGraph = `
+	SELECT (SELECT count(*) FROM graph_nodes WHERE scope = ?1),
+		(SELECT count(*) FROM (SELECT DISTINCT from_node, to_node, type FROM graph_edges WHERE scope = ?1 AND from_node <> to_node))`
 
 // CountGraph implements store.GraphReader.
 func (r reader) CountGraph(ctx context.Context, s oxbow.Scope) (nodes, edges int, err error) {
@@ -109,196 +118,167 @@ func (r reader) CountGraph(ctx context.Context, s oxbow.Scope) (nodes, edges int
 	return nodes, edges, translate(err, "count the graph")
 }
 
-const graphMemory = `
-	SELECT seq FROM memories WHERE id = ? AND scope = ? AND content_version = ? AND status NOT IN ('erased', 'quarantined')`
+const (
+	nodeCalled = `
+		SELECT n.id, n.name, n.type, n.description, n.mentions, 0.0 FROM graph_aliases a CROSS JOIN graph_nodes n ON n.seq = a.node
+		WHERE a.scope = ?3 AND a.norm = ?4 AND ` + named
+	aliasesOf = `
+		SELECT a.norm FROM graph_nodes n CROSS JOIN graph_aliases a ON a.node = n.seq
+		WHERE n.scope = ?1 AND n.id = ?2 AND a.norm <> n.norm ORDER BY a.norm LIMIT ?3`
+)
 
-// PutGraph implements store.GraphWriter.
-func (t *tx) PutGraph(ctx context.Context, s oxbow.Scope, g store.GraphPart) (bool, error) {
-	entities, relations, err := store.CleanGraph(g)
+// NodeCalled implements store.GraphReader.
+func (r reader) NodeCalled(ctx context.Context, q store.NodeQuery) (store.GraphNode, error) {
+	seq, err := r.scopeSeq(ctx, q.Scope)
 	if err != nil {
-		return false, err
+		return store.GraphNode{}, err
 	}
-	seq, err := t.knownScope(ctx, s)
-	if err != nil {
-		return false, err
+	found, err := collect(ctx, r.q, "look for a node", scanNode, nodeCalled, jsonList(q.Statuses), q.Now.UnixMilli(), seq, store.NormName(q.Words))
+	if err != nil || len(found) == 0 {
+		return store.GraphNode{}, store.NoNode(q, err)
 	}
-	var memory int64
-	err = t.q.row(ctx, graphMemory, g.Memory, seq, g.ContentVersion).Scan(&memory)
-	if err == sql.ErrNoRows {
-		return false, nil
+	n := found[0]
+	n.Aliases, err = collect(ctx, r.q, "look for names", func(rows *sql.Rows) (s string, err error) {
+		err = rows.Scan(&s)
+		return s, err
+	}, aliasesOf, seq, n.ID, store.NodeMemories)
+	return n, err
+}
+
+const listNodes = `
+	SELECT n.id, n.name, n.type, n.description, n.mentions, 0.0 FROM graph_nodes n
+	WHERE n.scope = ?3 AND (?4 = '' OR EXISTS (SELECT 1 FROM graph_aliases a WHERE a.node = n.seq AND instr(a.norm, ?4) > 0))
+		AND ` + named + ` ORDER BY n.mentions DESC, n.id LIMIT ?5`
+
+// ListNodes implements store.GraphReader.
+func (r reader) ListNodes(ctx context.Context, q store.NodeQuery) ([]store.GraphNode, error) {
+	seq, err := r.scopeSeq(ctx, q.Scope)
+	if err != nil || q.Limit < 1 {
+		return nil, err
 	}
-	if err != nil {
-		return false, translate(err, "look the memory up")
+	return collect(ctx, r.q, "list nodes", scanNode, listNodes, jsonList(q.Statuses), q.Now.UnixMilli(), seq, store.NormName(q.Words), q.Limit)
+}
+
+const edgesAround = `
+	SELECT DISTINCT e.seq, f.id, f.name, e.type, o.id, o.name, e.mentions,
+		(SELECT json_group_array(id) FROM (SELECT m.id FROM graph_edge_mentions x CROSS JOIN memories m ON m.seq = x.memory
+			WHERE x.edge = e.seq AND ` + standing + ` ORDER BY m.seq DESC LIMIT ?6)) AS said
+	FROM json_each(?4) j CROSS JOIN graph_nodes n ON n.id = j.value
+		CROSS JOIN graph_edges e ON e.seq IN (
+			SELECT seq FROM (SELECT seq FROM graph_edges WHERE from_node = n.seq ORDER BY mentions DESC, seq DESC LIMIT ?5)
+			UNION ALL
+			SELECT seq FROM (SELECT seq FROM graph_edges WHERE to_node = n.seq ORDER BY mentions DESC, seq DESC LIMIT ?5))
+		CROSS JOIN graph_nodes f ON f.seq = e.from_node CROSS JOIN graph_nodes o ON o.seq = e.to_node
+	WHERE n.scope = ?3 AND e.from_node <> e.to_node ORDER BY e.mentions DESC, e.seq`
+
+// EdgesOf implements store.GraphReader.
+func (r reader) EdgesOf(ctx context.Context, q store.EdgeQuery) ([]store.GraphEdge, bool, error) {
+	seq, err := r.scopeSeq(ctx, q.Scope)
+	if err != nil || q.Limit < 1 || len(q.Nodes) == 0 {
+		return nil, false, err
 	}
-	if err := t.dropGraph(ctx, seq, []string{g.Memory}); err != nil {
-		return false, err
-	}
-	nodes := map[string]int64{} // by the norm of the entity's own name
-	for _, e := range entities {
-		node, err := t.putNode(ctx, s, seq, memory, g.Memory, e)
-		if err != nil {
-			return false, err
+	all, err := collect(ctx, r.q, "look for edges", func(rows *sql.Rows) (e store.GraphEdge, err error) {
+		var seq int64
+		var said string
+		if err = rows.Scan(&seq, &e.From.ID, &e.From.Name, &e.Type, &e.To.ID, &e.To.Name, &e.Mentions, &said); err == nil {
+			e.Memories, err = store.ReadIDs(said)
 		}
-		nodes[e.Names[0].Norm] = node
+		return e, err
+	}, edgesAround, jsonList(q.Statuses), q.Now.UnixMilli(), seq, jsonList(q.Nodes), q.Limit+1, store.EdgeMemories)
+	edges, cut := store.CutEdges(all, q.Limit)
+	return edges, cut, err
+}
+
+const withoutGraph = selectMemory + `
+	WHERE m.scope = ?2 AND m.id > ?3 AND ` + embeddable + ` AND NOT EXISTS (SELECT 1 FROM graph_read g WHERE g.memory = m.seq AND g.grapher = ?1)
+	ORDER BY m.id LIMIT ?4`
+
+// WithoutGraph implements store.GraphReader.
+func (r reader) WithoutGraph(ctx context.Context, s oxbow.Scope, grapher, after string, limit int) ([]oxbow.Memory, error) {
+	seq, err := r.scopeSeq(ctx, s)
+	if err != nil {
+		return nil, err
 	}
-	for _, r := range relations {
-		if err := t.putEdge(ctx, seq, memory, nodes[r.From], nodes[r.To], r.Type); err != nil {
-			return false, err
-		}
+	return collect(ctx, r.q, "look for memories without a graph", scanMemory, withoutGraph, grapher, seq, after, limit)
+}
+
+const nodeVectorMark = `SELECT graph_vectors FROM scopes WHERE tenant = ? AND name = ?`
+
+// NodeVectorMark implements store.NodeVectorReader.
+func (r reader) NodeVectorMark(ctx context.Context, s oxbow.Scope) (int64, error) {
+	var mark int64
+	err := r.q.row(ctx, nodeVectorMark, s.Tenant, s.Name).Scan(&mark)
+	if err != nil && err != sql.ErrNoRows {
+		return 0, translate(err, "look for new vectors")
 	}
-	return true, nil
+	return mark, nil
+}
+
+const nodeVectorsSince = `
+	SELECT mark, node, dimensions, vector FROM graph_vectors
+	WHERE scope = ? AND embedder = ? AND (mark, node) > (?, ?) ORDER BY mark, node LIMIT ?`
+
+// NodeVectorsSince implements store.NodeVectorReader.
+func (r reader) NodeVectorsSince(ctx context.Context, s oxbow.Scope, embedder string, after store.VectorPlace, limit int) ([]store.PlacedVector, error) {
+	seq, err := r.scopeSeq(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return collect(ctx, r.q, "read vectors of nodes", func(rows *sql.Rows) (p store.PlacedVector, err error) {
+		p.Values, err = scanVector(rows, &p.Mark, &p.Number)
+		return p, err
+	}, nodeVectorsSince, seq, embedder, after.Mark, after.Number, limit)
 }
 
 const (
-	nodeByName = `
-		SELECT a.node FROM json_each(?2) j CROSS JOIN graph_aliases a ON a.scope = ?1 AND a.norm = j.value
-		ORDER BY j.key > 0, a.node LIMIT 1`
-	newNode = `
-		INSERT INTO graph_nodes (id, scope, name, norm, type, description, mentions) VALUES (?, ?, ?, ?, ?, ?, 0)
-		ON CONFLICT DO NOTHING RETURNING seq`
-	putMention = `
-		INSERT INTO graph_mentions (node, memory, name, norm, type, description) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
-	mentionNode = `
-		UPDATE graph_nodes SET mentions = mentions + 1, type = CASE WHEN type = '' THEN ?2 ELSE type END,
-			description = CASE WHEN ?3 = '' THEN description ELSE ?3 END
-		WHERE seq = ?1`
-	putAlias = `
-		INSERT INTO graph_aliases (scope, node, name, norm, words, mentions) VALUES (?, ?, ?, ?, ?, 0) ON CONFLICT (scope, norm) DO NOTHING`
-	mentionAlias = `
-		INSERT INTO graph_alias_mentions (alias, memory)
-		SELECT seq, ?4 FROM graph_aliases WHERE scope = ?1 AND norm = ?2 AND node = ?3 ON CONFLICT DO NOTHING`
-	countAlias = `UPDATE graph_aliases SET mentions = mentions + 1 WHERE scope = ? AND norm = ?`
-	putWords   = `
-		INSERT INTO graph_words (scope, term, alias)
-		SELECT ?1, j.value, a.seq FROM json_each(?3) j CROSS JOIN graph_aliases a ON a.scope = ?1 AND a.norm = ?2 ON CONFLICT DO NOTHING`
+	hasNodeVector    = `EXISTS (SELECT 1 FROM graph_vectors v WHERE v.node = n.seq AND v.embedder = ?1 AND v.dimensions > 0)`
+	countNodeVectors = `SELECT coalesce(sum(` + hasNodeVector + `), 0), count(*) FROM graph_nodes n WHERE n.scope = ?2`
 )
 
-// putNode finds or makes the node of an entity and lets it rest on a memory.
-func (t *tx) putNode(ctx context.Context, s oxbow.Scope, scope, memory int64, id string, e store.CleanEntity) (int64, error) {
-	var norms []string
-	for _, n := range e.Names {
-		norms = append(norms, n.Norm)
-	}
-	own := e.Names[0]
-	var node int64
-	err := t.q.row(ctx, nodeByName, scope, jsonList(norms)).Scan(&node)
-	for _, nodeID := range []string{store.NodeID(s, own.Norm), store.NodeID(s, own.Norm, id)} {
-		if err == sql.ErrNoRows {
-			err = t.q.row(ctx, newNode, nodeID, scope, own.Name, own.Norm, e.Type, e.Description).Scan(&node)
-		}
-	}
+// CountNodeVectors implements store.NodeVectorReader.
+func (r reader) CountNodeVectors(ctx context.Context, s oxbow.Scope, embedder string) (with, without int, err error) {
+	seq, err := r.scopeSeq(ctx, s)
 	if err != nil {
-		return 0, translate(err, "store a node")
+		return 0, 0, err
 	}
-	first, err := t.did(ctx, "store a node", putMention, node, memory, own.Name, own.Norm, e.Type, e.Description)
-	if err == nil && first {
-		_, err = t.q.exec(ctx, mentionNode, node, e.Type, e.Description)
-	}
-	if err != nil {
-		return 0, translate(err, "store a node")
-	}
-	for _, n := range e.Names {
-		made, err := t.did(ctx, "store a name", putAlias, scope, node, n.Name, n.Norm, len(n.Terms))
-		if err == nil && made {
-			_, err = t.q.exec(ctx, putWords, scope, n.Norm, jsonList(n.Terms))
-		}
-		if err != nil {
-			return 0, translate(err, "store a name")
-		}
-		if first, err = t.did(ctx, "store a name", mentionAlias, scope, n.Norm, node, memory); err == nil && first {
-			_, err = t.q.exec(ctx, countAlias, scope, n.Norm)
-		}
-		if err != nil {
-			return 0, translate(err, "store a name")
-		}
-	}
-	return node, nil
+	var all int
+	err = r.q.row(ctx, countNodeVectors, embedder, seq).Scan(&with, &all)
+	return with, all - with, translate(err, "count vectors of nodes")
 }
 
-// did runs a statement and tells whether it did anything.
-func (t *tx) did(ctx context.Context, doing, query string, args ...any) (bool, error) {
-	res, err := t.q.exec(ctx, query, args...)
-	if err != nil {
-		return false, translate(err, doing)
+const standingNodes = `
+	SELECT n.seq, n.id FROM json_each(?3) j CROSS JOIN graph_nodes n ON n.seq = j.value
+	WHERE n.scope = ?4 AND ` + named + ` ORDER BY j.key`
+
+// StandingNodes implements store.NodeVectorReader.
+func (r reader) StandingNodes(ctx context.Context, q store.StandingQuery) ([]store.Standing, error) {
+	seq, err := r.scopeSeq(ctx, q.Scope)
+	if err != nil || len(q.Numbers) == 0 {
+		return nil, err
 	}
-	n, err := res.RowsAffected()
-	return n > 0, err
+	return collect(ctx, r.q, "look nodes up", func(rows *sql.Rows) (v store.Standing, err error) {
+		err = rows.Scan(&v.Number, &v.ID)
+		return v, err
+	}, standingNodes, jsonList(q.Statuses), q.Now.UnixMilli(), jsonList(q.Numbers), seq)
 }
 
 const (
-	putEdge = `
-		INSERT INTO graph_edges (scope, from_node, to_node, type, mentions) VALUES (?, ?, ?, ?, 0)
-		ON CONFLICT (from_node, to_node, type) DO NOTHING`
-	mentionEdge = `
-		INSERT INTO graph_edge_mentions (edge, memory)
-		SELECT seq, ?4 FROM graph_edges WHERE from_node = ?1 AND to_node = ?2 AND type = ?3 ON CONFLICT DO NOTHING`
-	countEdge = `UPDATE graph_edges SET mentions = mentions + 1 WHERE from_node = ? AND to_node = ? AND type = ?`
+	bareNodes   = `SELECT n.id, n.name, n.type, n.description, n.mentions, 0.0 FROM graph_nodes n WHERE n.scope = ?2 AND n.id > ?3 AND NOT ` + hasNodeVector + ` ORDER BY n.id LIMIT ?4`
+	bareNodesOf = `
+		SELECT DISTINCT n.id, n.name, n.type, n.description, n.mentions, 0.0
+		FROM json_each(?5) j CROSS JOIN memories m ON m.id = j.value CROSS JOIN graph_mentions x ON x.memory = m.seq
+			CROSS JOIN graph_nodes n ON n.seq = x.node
+		WHERE m.scope = ?2 AND n.id > ?3 AND NOT ` + hasNodeVector + ` ORDER BY n.id LIMIT ?4`
 )
 
-func (t *tx) putEdge(ctx context.Context, scope, memory, from, to int64, kind string) error {
-	if from == to { // two names of one thing
-		return nil
+// WithoutNodeVector implements store.NodeVectorReader.
+func (r reader) WithoutNodeVector(ctx context.Context, s oxbow.Scope, embedder string, memories []string, after string, limit int) ([]store.GraphNode, error) {
+	seq, err := r.scopeSeq(ctx, s)
+	if err != nil {
+		return nil, err
 	}
-	if _, err := t.q.exec(ctx, putEdge, scope, from, to, kind); err != nil {
-		return translate(err, "store an edge")
+	if len(memories) == 0 {
+		return collect(ctx, r.q, "look for nodes without a vector", scanNode, bareNodes, embedder, seq, after, limit)
 	}
-	first, err := t.did(ctx, "store an edge", mentionEdge, from, to, kind, memory)
-	if err == nil && first {
-		_, err = t.q.exec(ctx, countEdge, from, to, kind)
-	}
-	return translate(err, "store an edge")
-}
-
-// numbered are the memories ?2 of the scope ?1.
-const numbered = `(SELECT seq FROM memories WHERE id IN (SELECT value FROM json_each(?2)) AND scope = ?1)`
-
-const mentionedNodes = `SELECT DISTINCT node FROM graph_mentions WHERE memory IN ` + numbered
-
-// graphDrops take away what rests on memories, in this order; each counts down
-// what had rested on them and then takes what nothing is left of.
-var graphDrops = []string{
-	`UPDATE graph_edges SET mentions = mentions - (SELECT count(*) FROM graph_edge_mentions x WHERE x.edge = graph_edges.seq AND x.memory IN ` + numbered + `)
-		WHERE seq IN (SELECT edge FROM graph_edge_mentions WHERE memory IN ` + numbered + `)`,
-	`DELETE FROM graph_edge_mentions WHERE memory IN ` + numbered,
-	`DELETE FROM graph_edges WHERE scope = ?1 AND mentions = 0`,
-	`UPDATE graph_aliases SET mentions = mentions - (SELECT count(*) FROM graph_alias_mentions x WHERE x.alias = graph_aliases.seq AND x.memory IN ` + numbered + `)
-		WHERE seq IN (SELECT alias FROM graph_alias_mentions WHERE memory IN ` + numbered + `)`,
-	`DELETE FROM graph_alias_mentions WHERE memory IN ` + numbered,
-	`DELETE FROM graph_words WHERE alias IN (SELECT seq FROM graph_aliases WHERE scope = ?1 AND mentions = 0)`,
-	`DELETE FROM graph_aliases WHERE scope = ?1 AND mentions = 0`,
-	`UPDATE graph_nodes SET mentions = mentions - (SELECT count(*) FROM graph_mentions x WHERE x.node = graph_nodes.seq AND x.memory IN ` + numbered + `)
-		WHERE seq IN (SELECT node FROM graph_mentions WHERE memory IN ` + numbered + `)`,
-	`DELETE FROM graph_mentions WHERE memory IN ` + numbered,
-	`DELETE FROM graph_nodes WHERE scope = ?1 AND mentions = 0`,
-}
-
-// renameNodes gives nodes the words of the memories that are left.
-const renameNodes = `
-	UPDATE graph_nodes SET
-		(name, norm) = (SELECT x.name, x.norm FROM graph_mentions x WHERE x.node = graph_nodes.seq ORDER BY x.memory LIMIT 1),
-		type = coalesce((SELECT x.type FROM graph_mentions x WHERE x.node = graph_nodes.seq AND x.type <> '' ORDER BY x.memory LIMIT 1), ''),
-		description = coalesce((SELECT x.description FROM graph_mentions x
-			WHERE x.node = graph_nodes.seq AND x.description <> '' ORDER BY x.memory DESC LIMIT 1), '')
-	WHERE seq IN (SELECT value FROM json_each(?))`
-
-// dropGraph takes what rests on memories alone out of the graph.
-func (t *tx) dropGraph(ctx context.Context, scope int64, ids []string) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	list := jsonList(ids)
-	nodes, err := collect(ctx, t.q, "look at the graph", func(rows *sql.Rows) (n int64, err error) {
-		err = rows.Scan(&n)
-		return n, err
-	}, mentionedNodes, scope, list)
-	if err != nil || len(nodes) == 0 {
-		return err
-	}
-	for _, query := range graphDrops {
-		if _, err := t.q.exec(ctx, query, scope, list); err != nil {
-			return translate(err, "take a memory out of the graph")
-		}
-	}
-	_, err = t.q.exec(ctx, renameNodes, jsonList(nodes))
-	return translate(err, "take a memory out of the graph")
+	return collect(ctx, r.q, "look for nodes without a vector", scanNode, bareNodesOf, embedder, seq, after, limit, jsonList(memories))
 }

@@ -50,11 +50,16 @@ func (f *fixture) draw(lines ...string) {
 	}
 }
 
+// named asks for nodes of a scope that active memories name.
+func (f *fixture) named(s oxbow.Scope, words string, limit int) store.NodeQuery {
+	return store.NodeQuery{Scope: s, Words: words, Statuses: []oxbow.Status{oxbow.Active}, Now: start, Limit: limit}
+}
+
 // nodes gives the names of the nodes that match words.
 func (f *fixture) nodes(words string) []string {
 	f.Helper()
 	var out []string
-	for _, n := range must(f.s.MatchNodes(f.ctx, f.scope, words, 5))(f) {
+	for _, n := range must(f.s.MatchNodes(f.ctx, f.named(f.scope, words, 5)))(f) {
 		out = append(out, n.Name)
 	}
 	return out
@@ -64,11 +69,13 @@ func (f *fixture) nodes(words string) []string {
 func (f *fixture) walk(words string, set ...func(*store.WalkQuery)) store.Walked {
 	f.Helper()
 	q := store.WalkQuery{Scope: f.scope, Hops: 2, Statuses: []oxbow.Status{oxbow.Active}, Now: start, Limit: 100}
-	for _, n := range must(f.s.MatchNodes(f.ctx, f.scope, words, 5))(f) {
-		q.From = append(q.From, n.ID)
-	}
 	for _, s := range set {
 		s(&q)
+	}
+	from := f.named(f.scope, words, 5)
+	from.Statuses, from.Now = q.Statuses, q.Now
+	for _, n := range must(f.s.MatchNodes(f.ctx, from))(f) {
+		q.From = append(q.From, n.ID)
 	}
 	return must(f.s.Walk(f.ctx, q))(f)
 }
@@ -113,13 +120,14 @@ func (f *fixture) wantGraph(nodes, edges int) {
 func testGraph(t *testing.T, s store.Store) {
 	t.Run("merges names that are the same or other names of one thing", func(t *testing.T) {
 		f := setup(t, s)
-		f.create(f.memory("a"), f.memory("b"), f.memory("c"))
+		f.create(f.memory("a"))
+		f.create(f.memory("b", func(m *oxbow.Memory) { m.SaidAt = start.Add(time.Hour) }), f.memory("c", func(m *oxbow.Memory) { m.SaidAt = start.Add(2 * time.Hour) }))
 		f.putGraph(
 			store.GraphPart{Memory: f.id("a"), ContentVersion: 1, Entities: []store.GraphEntity{{Name: "Dr.  Martinez", Type: "person", Aliases: []string{"Ana"}}}},
 			store.GraphPart{Memory: f.id("b"), ContentVersion: 1, Entities: []store.GraphEntity{{Name: "dr. martinez", Type: "dentist", Description: "the user's dentist"}}},
 			store.GraphPart{Memory: f.id("c"), ContentVersion: 1, Entities: []store.GraphEntity{{Name: "ANA"}}})
 		f.wantGraph(1, 0)
-		found := must(s.MatchNodes(f.ctx, f.scope, "is Martinez free on Friday?", 5))(f)
+		found := must(s.MatchNodes(f.ctx, f.named(f.scope, "is Martinez free on Friday?", 5)))(f)
 		if len(found) != 1 || found[0].Name != "Dr. Martinez" || found[0].Type != "person" || found[0].Description != "the user's dentist" || found[0].Mentions != 3 || found[0].Share != 0.5 {
 			t.Errorf("found %s", show(found))
 		}
@@ -134,7 +142,7 @@ func testGraph(t *testing.T, s store.Store) {
 		g := f.part("a", "Alice -knows-> Bob", "Alice -knows-> Bob", "Alice -knows-> Alice")
 		f.putGraph(g, f.part("b", "Alice"), g, g)
 		f.wantGraph(2, 1)
-		for _, n := range must(s.MatchNodes(f.ctx, f.scope, "Alice, Bob", 5))(f) {
+		for _, n := range must(s.MatchNodes(f.ctx, f.named(f.scope, "Alice, Bob", 5)))(f) {
 			if want := map[string]int{"Alice": 2, "Bob": 1}[n.Name]; n.Mentions != want {
 				t.Errorf("%s is mentioned %d times, want %d", n.Name, n.Mentions, want)
 			}
@@ -178,7 +186,7 @@ func testGraph(t *testing.T, s store.Store) {
 			f.create(f.memory(fmt.Sprint(i)))
 			f.putGraph(store.GraphPart{Memory: f.id(fmt.Sprint(i)), ContentVersion: 1, Entities: []store.GraphEntity{{Name: n}, {Name: "hub"}},
 				Relations: []store.GraphRelation{{From: n, Type: "'is' \"in\"", To: "hub"}}})
-			if got := must(s.MatchNodes(f.ctx, f.scope, n, 1))(f); len(got) != 1 || got[0].Name != strings.Join(strings.Fields(n), " ") {
+			if got := must(s.MatchNodes(f.ctx, f.named(f.scope, n, 1)))(f); len(got) != 1 || got[0].Name != strings.Join(strings.Fields(n), " ") {
 				t.Errorf("%q is found as %s", n, show(got))
 			}
 		}
@@ -248,10 +256,10 @@ func testWalk(t *testing.T, s store.Store) {
 	t.Run("keeps scopes and tenants apart", func(t *testing.T) {
 		f := setup(t, s)
 		f.draw("Alice -knows-> Bob")
-		ids := must(s.MatchNodes(f.ctx, f.scope, "Alice", 5))(f)
+		ids := must(s.MatchNodes(f.ctx, f.named(f.scope, "Alice", 5)))(f)
 		for _, sc := range []oxbow.Scope{f.other(), {Tenant: f.scope.Tenant + "x", Name: f.scope.Name}} {
 			f.lock(sc)
-			if got := must(s.MatchNodes(f.ctx, sc, "Alice", 5))(f); len(got) != 0 {
+			if got := must(s.MatchNodes(f.ctx, f.named(sc, "Alice", 5)))(f); len(got) != 0 {
 				t.Errorf("%v sees %s", sc, show(got))
 			}
 			q := store.WalkQuery{Scope: sc, From: []string{ids[0].ID}, Hops: 2, Statuses: oxbow.Statuses, Now: start, Limit: 9}
@@ -277,7 +285,7 @@ func testGraphErase(t *testing.T, s store.Store) {
 		f.wantGraph(3, 2)
 		f.erase("a")
 		f.wantGraph(2, 1)
-		found := must(s.MatchNodes(f.ctx, f.scope, "QL", 5))(f)
+		found := must(s.MatchNodes(f.ctx, f.named(f.scope, "QL", 5)))(f)
 		if len(found) != 1 || found[0].Name != "QL" || found[0].Type != "company" || found[0].Description != "makes lamps" || found[0].Mentions != 1 {
 			t.Errorf("what is left is %s", show(found))
 		}

@@ -70,15 +70,24 @@ func ask(f *fixture, tenant, scope string) map[string]int {
 	nodes, edges, err := r.CountGraph(f.ctx, sc)
 	f.wantCode(err, "")
 	var from []string
-	for _, n := range must(r.MatchNodes(f.ctx, f.scope, "Ada", 1))(f) {
+	for _, n := range must(r.MatchNodes(f.ctx, f.named(f.scope, "Ada", 1)))(f) {
 		from = append(from, n.ID)
 	}
+	edgesOf, _, err := r.EdgesOf(f.ctx, store.EdgeQuery{Scope: sc, Nodes: from, Statuses: oxbow.Statuses, Now: start, Limit: 9})
+	f.wantCode(err, "")
+	nodesWith, nodesWithout, err := r.CountNodeVectors(f.ctx, sc, small)
+	f.wantCode(err, "")
 	walk := store.WalkQuery{Scope: sc, From: from, Hops: 2, Statuses: oxbow.Statuses, Limit: 9}
 	return map[string]int{
 		"CountGraph": nodes, "CountGraph edges": edges,
-		"MatchNodes":   len(must(r.MatchNodes(f.ctx, sc, "Ada", 9))(f)),
-		"Walk":         len(must(r.Walk(f.ctx, walk))(f).Hits),
-		"CountVectors": with, "CountVectors without": without,
+		"MatchNodes":        len(must(r.MatchNodes(f.ctx, f.named(sc, "Ada", 9)))(f)),
+		"ListNodes":         len(must(r.ListNodes(f.ctx, f.named(sc, "", 9)))(f)),
+		"EdgesOf":           len(edgesOf),
+		"WithoutGraph":      len(must(r.WithoutGraph(f.ctx, sc, "another", "", 9))(f)),
+		"WithoutNodeVector": len(must(r.WithoutNodeVector(f.ctx, sc, small, nil, "", 9))(f)),
+		"CountNodeVectors":  nodesWith + nodesWithout,
+		"Walk":              len(must(r.Walk(f.ctx, walk))(f).Hits),
+		"CountVectors":      with, "CountVectors without": without,
 		"VectorsOf":     len(must(r.VectorsOf(f.ctx, sc, small, ids))(f)),
 		"VectorMark":    int(must(r.VectorMark(f.ctx, sc))(f)),
 		"VectorsSince":  len(must(r.VectorsSince(f.ctx, sc, small, store.VectorPlace{}, 9))(f)),

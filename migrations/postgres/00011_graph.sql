@@ -1,0 +1,95 @@
+-- +goose Up
+-- The graph anew: what a memory says is kept by name, and a node is a set of
+-- names that memories say are one. So two nodes can be joined by a later memory and
+-- parted again when it goes. Nothing had filled the old tables; what was put there
+-- by hand is read from the memories again by: oxbow job run graph
+DROP TABLE graph_nodes;
+DROP TABLE graph_mentions;
+DROP TABLE graph_alias_mentions;
+DROP TABLE graph_edges;
+DELETE FROM graph_aliases;
+DELETE FROM graph_words;
+DELETE FROM graph_edge_mentions;
+
+CREATE TABLE graph_nodes (
+    seq         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id          text COLLATE "C" NOT NULL,    -- follows from scope and norm
+    scope       bigint NOT NULL REFERENCES scopes (seq),
+    name        text COLLATE "C" NOT NULL,    -- as it was said first
+    norm        text COLLATE "C" NOT NULL,    -- the name as it is compared
+    type        text COLLATE "C" NOT NULL,
+    description text NOT NULL,    -- the last that was said
+    mentions    bigint NOT NULL  -- memories that name it
+);
+CREATE INDEX graph_nodes_id ON graph_nodes (id);
+CREATE INDEX graph_nodes_scope ON graph_nodes (scope, mentions DESC, id);
+CREATE INDEX graph_nodes_unsaid ON graph_nodes (scope) WHERE mentions = 0;
+
+CREATE INDEX graph_aliases_node ON graph_aliases (node);
+
+-- What a memory names, by its own name for it. node follows from alias.
+CREATE TABLE graph_mentions (
+    alias       bigint NOT NULL, -- graph_aliases.seq
+    memory      bigint NOT NULL, -- memories.seq
+    node        bigint NOT NULL,
+    at          timestamptz NOT NULL, -- memories.said_at
+    name        text COLLATE "C" NOT NULL,
+    type        text COLLATE "C" NOT NULL,
+    description text NOT NULL,
+    PRIMARY KEY (alias, memory)
+);
+CREATE INDEX graph_mentions_memory ON graph_mentions (memory);
+CREATE INDEX graph_mentions_node ON graph_mentions (node, memory DESC);
+CREATE INDEX graph_mentions_first ON graph_mentions (node, at, name);
+CREATE INDEX graph_mentions_typed ON graph_mentions (node, at, type) WHERE type <> '';
+CREATE INDEX graph_mentions_described ON graph_mentions (node, at DESC) WHERE description <> '';
+
+-- That a memory says of a thing that it has another name too.
+CREATE TABLE graph_same (
+    alias  bigint NOT NULL,
+    other  bigint NOT NULL,
+    memory bigint NOT NULL,
+    name   text COLLATE "C" NOT NULL,
+    PRIMARY KEY (alias, other, memory)
+);
+CREATE INDEX graph_same_other ON graph_same (other);
+CREATE INDEX graph_same_memory ON graph_same (memory);
+
+-- Edges run between names; the nodes follow from them. One between two names of
+-- one node stays, for when they part.
+CREATE TABLE graph_edges (
+    seq        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    scope      bigint NOT NULL,
+    from_alias bigint NOT NULL,
+    to_alias   bigint NOT NULL,
+    from_node  bigint NOT NULL,
+    to_node    bigint NOT NULL,
+    type       text COLLATE "C" NOT NULL,
+    mentions   bigint NOT NULL, -- memories that say it, its weight
+    UNIQUE (from_alias, to_alias, type)
+);
+CREATE INDEX graph_edges_unsaid ON graph_edges (scope) WHERE mentions = 0;
+CREATE INDEX graph_edges_from ON graph_edges (from_node, mentions DESC, seq DESC);
+CREATE INDEX graph_edges_to ON graph_edges (to_node, mentions DESC, seq DESC);
+CREATE INDEX graph_edges_to_alias ON graph_edges (to_alias);
+
+-- Which memories were read for the graph, and by what.
+CREATE TABLE graph_read (
+    memory  bigint PRIMARY KEY,
+    grapher text COLLATE "C" NOT NULL
+);
+
+-- What an embedder made of "name: description" of a node. One that was dropped
+-- keeps its row, as in vectors.
+ALTER TABLE scopes ADD COLUMN graph_vectors bigint NOT NULL DEFAULT 0;
+CREATE TABLE graph_vectors (
+    node       bigint NOT NULL,
+    embedder   text COLLATE "C" NOT NULL,
+    scope      bigint NOT NULL,
+    mark       bigint NOT NULL, -- scopes.graph_vectors when it was put or dropped
+    dimensions integer NOT NULL,
+    vector     bytea NOT NULL,
+    PRIMARY KEY (node, embedder)
+);
+ALTER TABLE graph_vectors ALTER COLUMN vector SET STORAGE EXTERNAL; -- numbers do not compress
+CREATE INDEX graph_vectors_mark ON graph_vectors (scope, embedder, mark, node);
