@@ -72,9 +72,15 @@ func furnish(t testing.TB, s *Store, sc oxbow.Scope) {
 		if !drew {
 			t.Error("the graph is empty")
 		}
+		nodes, err7 := tx.WithoutNodeVector(ctx, sc, "e/2/1", nil, "", 1)
+		for _, n := range nodes {
+			if _, err := tx.PutNodeVectors(ctx, sc, "e/2/1", []store.NodeVector{{Node: n, Values: []float32{1, 0}}}); err != nil {
+				return err
+			}
+		}
 		_, _, err5 := tx.PutRequest(ctx, store.Request{Tenant: sc.Tenant, Key: "k", Digest: "d", Outcome: []byte("{}"), At: start}, start)
 		_, err6 := tx.ReserveTokens(ctx, sc.Tenant, "2024-03-01", 1, 9)
-		return errors.Join(err, err2, err3, err4, err5, err6,
+		return errors.Join(err, err2, err3, err4, err5, err6, err7,
 			tx.PutVerdicts(ctx, sc, []oxbow.Verdict{{Older: id("a"), Newer: id("b"), Relation: oxbow.ConfirmsIt, Judge: "code", At: start}}),
 			tx.PutSchedule(ctx, store.Schedule{Scope: sc, Name: "decay", Spec: "0 3 * * *", NextAt: start}),
 			tx.PutDiscarded(ctx, store.Discarded{ID: id("job"), Tenant: sc.Tenant, Kind: "k", Args: []byte("{}"), At: start}),
