@@ -16,19 +16,31 @@ type HealthReader interface {
 	// now: element i counts those from i/n up to (i+1)/n, the last one 1 too. It
 	// reads every active memory.
 	Strengths(ctx context.Context, tenant string, now time.Time, n int) ([]int, error)
-	// Churn counts a tenant's events by day of UTC, as they were recorded, type
-	// and, where the type does not say all, status, the oldest day first. It looks at the newest events of the database
+	// Churn counts a tenant's events by day of UTC, as they were recorded, and
+	// type, the oldest day first. It looks at the newest events of the database
 	// only, at most as many as within says.
 	Churn(ctx context.Context, tenant string, within int) ([]Churn, error)
+	// Moves counts the events that moved a tenant's memories between statuses
+	// (oxbow.Moved) and were recorded since an instant, by day of UTC, type and
+	// status, the oldest day first. It looks at the newest events only, at most
+	// as many as within says; from is the first day of which it may have seen
+	// all but the beginning, empty when there is no event.
+	Moves(ctx context.Context, tenant string, since time.Time, within int) (from string, ms []DayMoves, err error)
 }
 
 // Churn is how often something happened on a day.
 type Churn struct {
 	Day  string          `json:"day"` // of UTC, as 2006-01-02
 	Type oxbow.EventType `json:"type"`
-	// Status is that of LogCount.
-	Status oxbow.Status `json:"status,omitempty"`
-	N      int          `json:"n"`
+	N    int             `json:"n"`
+}
+
+// DayMoves is how often memories were moved on a day.
+type DayMoves struct {
+	Day    string // of UTC, as 2006-01-02
+	Type   oxbow.EventType
+	Status oxbow.Status // as in LogCount
+	N      int
 }
 
 // Filled spreads counted buckets over all n of them.

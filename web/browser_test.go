@@ -199,3 +199,46 @@ func (b *tab) act(m oxbow.Memory) {
 	b.Remember(lab.Statement{Text: "coffee: seen live"})
 	b.do(chromedp.WaitVisible(`//a[contains(., "coffee: seen live")]`, chromedp.BySearch))
 }
+
+// TestStatusesInBrowser looks at the drawing of statuses over time after two
+// weeks in which memories came and went.
+func TestStatusesInBrowser(t *testing.T) {
+	t.Parallel()
+	b := &tab{console: open(lab.New(t, lab.OpenSQLite(t))), ctx: browser(t)}
+	b.listen()
+	for i := range 14 {
+		m := b.Remember(lab.Statement{Text: "drink " + string(rune('a'+i)) + ": tea"})
+		b.Remember(lab.Statement{Text: "food " + string(rune('a'+i)) + ": rice"})
+		if i%3 == 1 {
+			_, err := b.Engine.Archive(b.Ctx, b.Scope.Tenant, m.ID)
+			b.Must(err)
+		}
+		b.Clock.Add(lab.Day)
+	}
+	for _, theme := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 360} {
+			b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
+				emulation.SetDeviceMetricsOverride(width, 800, 1, width < 500))
+			b.look("health", theme, width)
+		}
+	}
+	var columns, active, archived int
+	var title, fill string
+	b.do(chromedp.Evaluate(`document.querySelectorAll('svg.stack g').length`, &columns),
+		chromedp.Evaluate(`document.querySelectorAll('svg.stack rect.active').length`, &active),
+		chromedp.Evaluate(`document.querySelectorAll('svg.stack rect.archived').length`, &archived),
+		chromedp.Evaluate(`[...document.querySelectorAll('svg.stack g title')].at(-1).textContent`, &title),
+		chromedp.Evaluate(`getComputedStyle(document.querySelector('svg.stack rect.archived')).fill`, &fill))
+	if columns != 15 || active != 15 || archived != 14 {
+		t.Errorf("there are %d columns, %d with active memories and %d with archived ones", columns, active, archived)
+	}
+	if title != "2026-05-15: 23 active, 5 archived" {
+		t.Errorf("the last one says %q", title)
+	}
+	if fill != "rgb(154, 154, 154)" {
+		t.Errorf("the archived ones are drawn in %s", fill)
+	}
+	for _, p := range b.problems {
+		t.Errorf("the browser complains: %s", p)
+	}
+}

@@ -23,6 +23,7 @@ type kept struct {
 type healthData struct {
 	Strengths bars
 	Statuses  bars
+	OverTime  stack
 	Days      []day
 	Runs      bars
 	Spend     []store.LLMCost
@@ -86,6 +87,11 @@ func draw(ctx context.Context, a ask, now time.Time) (healthData, error) {
 		byStatus[i] = counts[s]
 	}
 	d.Statuses = barsOf(byStatus, func(i int) string { return string(oxbow.Statuses[i]) })
+	from, moves, err := st.Moves(ctx, a.Tenant, now.AddDate(0, 0, -statusDays), movesWithin)
+	if err != nil {
+		return d, err
+	}
+	d.OverTime = stackOf(statusesByDay(now, counts, from, moves))
 	churn, err := st.Churn(ctx, a.Tenant, churnWithin)
 	if err != nil {
 		return d, err

@@ -47,14 +47,38 @@ func (r reader) Strengths(ctx context.Context, tenant string, now time.Time, n i
 // churn takes the last number of all from the sequence: of the events themselves
 // this tenant sees only its own, and would look for them past all the others.
 const churn = `
-	SELECT to_char(e.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, e.type, ` + movedStatus + ` AS status, count(*)
+	SELECT to_char(e.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, e.type, count(*)
 	FROM memory_events e JOIN scopes s ON s.seq = e.scope
-	WHERE e.seq > (SELECT last_value FROM memory_events_seq_seq) - $2 AND s.tenant = $1 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
+	WHERE e.seq > (SELECT last_value FROM memory_events_seq_seq) - $2 AND s.tenant = $1 GROUP BY day, e.type ORDER BY day, e.type`
 
 // Churn implements store.HealthReader.
 func (r reader) Churn(ctx context.Context, tenant string, within int) ([]store.Churn, error) {
 	return collect(ctx, r.of(tenant), "count events", func(rows pgx.Rows) (store.Churn, error) {
 		var c store.Churn
-		return c, rows.Scan(&c.Day, &c.Type, &c.Status, &c.N)
+		return c, rows.Scan(&c.Day, &c.Type, &c.N)
 	}, churn, tenant, within)
+}
+
+const (
+	daysSeen = `
+		SELECT coalesce((SELECT to_char(recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') FROM memory_events
+			WHERE seq > (SELECT last_value FROM memory_events_seq_seq) - $1 ORDER BY seq LIMIT 1), '')`
+	moves = `
+		SELECT to_char(e.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), e.type, ` + movedStatus + ` AS status, count(*)
+		FROM memory_events e JOIN scopes s ON s.seq = e.scope
+		WHERE e.seq > (SELECT last_value FROM memory_events_seq_seq) - $3 AND s.tenant = $1 AND e.recorded_at >= $2
+			AND e.type IN ('created', 'superseded', 'compressed', 'expired', 'archived', 'released', 'restored', 'erased')
+		GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
+)
+
+// Moves implements store.HealthReader.
+func (r reader) Moves(ctx context.Context, tenant string, since time.Time, within int) (from string, ms []store.DayMoves, err error) {
+	if err := r.of(tenant).QueryRow(ctx, daysSeen, within).Scan(&from); err != nil {
+		return "", nil, translate(err, "look at the log")
+	}
+	ms, err = collect(ctx, r.of(tenant), "count moves", func(rows pgx.Rows) (store.DayMoves, error) {
+		var m store.DayMoves
+		return m, rows.Scan(&m.Day, &m.Type, &m.Status, &m.N)
+	}, moves, tenant, ts(since), within)
+	return from, ms, err
 }

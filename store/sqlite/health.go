@@ -44,14 +44,39 @@ func (r reader) Strengths(ctx context.Context, tenant string, now time.Time, n i
 }
 
 const churn = `
-	SELECT strftime('%Y-%m-%d', e.recorded_at / 1000, 'unixepoch') AS day, e.type, ` + movedStatus + ` AS status, count(*)
+	SELECT strftime('%Y-%m-%d', e.recorded_at / 1000, 'unixepoch') AS day, e.type, count(*)
 	FROM memory_events e JOIN scopes s ON s.seq = e.scope
-	WHERE e.seq > (SELECT coalesce(max(seq), 0) FROM memory_events) - ?2 AND s.tenant = ?1 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
+	WHERE e.seq > (SELECT coalesce(max(seq), 0) FROM memory_events) - ?2 AND s.tenant = ?1 GROUP BY day, e.type ORDER BY day, e.type`
 
 // Churn implements store.HealthReader.
 func (r reader) Churn(ctx context.Context, tenant string, within int) ([]store.Churn, error) {
 	return collect(ctx, r.q, "count events", func(rows *sql.Rows) (store.Churn, error) {
 		var c store.Churn
-		return c, rows.Scan(&c.Day, &c.Type, &c.Status, &c.N)
+		return c, rows.Scan(&c.Day, &c.Type, &c.N)
 	}, churn, tenant, within)
+}
+
+const (
+	daysSeen = `
+		SELECT coalesce((SELECT strftime('%Y-%m-%d', recorded_at / 1000, 'unixepoch') FROM memory_events
+			WHERE seq > (SELECT coalesce(max(seq), 0) FROM memory_events) - ? ORDER BY seq LIMIT 1), '')`
+	moves = `
+		SELECT strftime('%Y-%m-%d', (e.recorded_at / 86400000) * 86400, 'unixepoch'), e.type, ` + movedStatus + ` AS status, count(*)
+		FROM memory_events e
+		WHERE e.seq > (SELECT coalesce(max(seq), 0) FROM memory_events) - ?3 AND e.recorded_at >= ?2
+			AND e.scope IN (SELECT seq FROM scopes WHERE tenant = ?1)
+			AND e.type IN ('created', 'superseded', 'compressed', 'expired', 'archived', 'released', 'restored', 'erased')
+		GROUP BY e.recorded_at / 86400000, e.type, status ORDER BY 1, 2, 3`
+)
+
+// Moves implements store.HealthReader.
+func (r reader) Moves(ctx context.Context, tenant string, since time.Time, within int) (from string, ms []store.DayMoves, err error) {
+	if err := r.q.row(ctx, daysSeen, within).Scan(&from); err != nil {
+		return "", nil, translate(err, "look at the log")
+	}
+	ms, err = collect(ctx, r.q, "count moves", func(rows *sql.Rows) (store.DayMoves, error) {
+		var m store.DayMoves
+		return m, rows.Scan(&m.Day, &m.Type, &m.Status, &m.N)
+	}, moves, tenant, since.UnixMilli(), within)
+	return from, ms, err
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/store"
@@ -45,6 +46,26 @@ func testHealth(t *testing.T, s store.Store) {
 		}
 		if !slices.Equal(got, want) {
 			t.Fatalf("got %v, want %v", got, want)
+		}
+	})
+
+	t.Run("counts what moved memories, by day, type and status", func(t *testing.T) {
+		f := setup(t, s)
+		f.create(f.memory("a"), f.memory("b"), f.memory("q", func(m *oxbow.Memory) { m.Status = oxbow.Quarantined }))
+		f.apply(f.change(oxbow.ArchivedEvent, "a"), f.change(oxbow.PinnedEvent, "b", func(c *oxbow.Change) { c.Set.Pinned = ptr(true) }))
+		f.apply(f.change(oxbow.Restored, "a"))
+		today := start.Format(time.DateOnly)
+		from, got, err := f.s.Moves(f.ctx, f.scope.Tenant, start.Add(-day), 100_000)
+		if err != nil || from == "" || from > today {
+			t.Fatalf("from %q: %v", from, err)
+		}
+		f.wantSame(got, []store.DayMoves{{Day: today, Type: oxbow.ArchivedEvent, N: 1},
+			{Day: today, Type: oxbow.Created, Status: oxbow.Active, N: 2}, {Day: today, Type: oxbow.Created, Status: oxbow.Quarantined, N: 1},
+			{Day: today, Type: oxbow.Restored, Status: oxbow.Archived, N: 1}})
+		for tenant, since := range map[string]time.Time{f.scope.Tenant: start.Add(day), f.scope.Tenant + "x": start.Add(-day)} {
+			if _, none, err := f.s.Moves(f.ctx, tenant, since, 100_000); err != nil || len(none) != 0 {
+				t.Errorf("%s since %s: %+v, %v", tenant, since, none, err)
+			}
 		}
 	})
 

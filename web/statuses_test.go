@@ -1,0 +1,103 @@
+package web
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
+)
+
+// moving are the types of event that move a memory on from a status.
+var moving = []oxbow.EventType{oxbow.SupersededBy, oxbow.CompressedTo, oxbow.ExpiredEvent, oxbow.ArchivedEvent, oxbow.Released, oxbow.Restored, oxbow.ErasedEvent}
+
+func TestStatusesByDay(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 20, 15, 0, 0, 0, time.UTC)
+
+	t.Run("goes back to what a count of each day gave", func(t *testing.T) {
+		t.Parallel()
+		rapid.Check(t, func(t *rapid.T) {
+			memories := map[int]oxbow.Status{}
+			var want []map[oxbow.Status]int
+			var moves []store.DayMoves
+			for d := statusDays - 1; d >= 0; d-- {
+				day := now.AddDate(0, 0, -d).Format(time.DateOnly)
+				for range rapid.IntRange(0, 8).Draw(t, "events") {
+					i := rapid.IntRange(0, 9).Draw(t, "memory")
+					e, was := oxbow.Created, oxbow.Active
+					if have, ok := memories[i]; ok {
+						e, was = rapid.SampledFrom(moving).Draw(t, "type"), have
+					} else {
+						memories[i] = was
+					}
+					to, err := oxbow.Move(e, was)
+					if e != oxbow.Created && err != nil {
+						continue
+					}
+					if e != oxbow.Created {
+						memories[i] = to
+					}
+					if e != oxbow.Created && e != oxbow.Restored && e != oxbow.ErasedEvent {
+						was = ""
+					}
+					moves = append(moves, store.DayMoves{Day: day, Type: e, Status: was, N: 1})
+				}
+				want = append(want, count(memories))
+			}
+			from := now.AddDate(0, 0, 1-statusDays).Format(time.DateOnly)
+			days, got := statusesByDay(now, count(memories), from, moves)
+			if len(days) != statusDays || days[0] != from || days[statusDays-1] != now.Format(time.DateOnly) {
+				t.Fatalf("the days are %v", days)
+			}
+			for i := range got {
+				maps.DeleteFunc(got[i], func(s oxbow.Status, n int) bool { return n == 0 || s == "" })
+				if !maps.Equal(got[i], want[i]) {
+					t.Fatalf("on %s it is %v, and was %v", days[i], got[i], want[i])
+				}
+			}
+		})
+	})
+
+	t.Run("begins where the log was seen from, and shows nothing of an empty one", func(t *testing.T) {
+		t.Parallel()
+		days, _ := statusesByDay(now, map[oxbow.Status]int{oxbow.Active: 3}, "2026-05-18", nil)
+		if !slices.Equal(days, []string{"2026-05-18", "2026-05-19", "2026-05-20"}) {
+			t.Errorf("got %v", days)
+		}
+		if days, _ := statusesByDay(now, nil, "", nil); len(days) != 0 {
+			t.Errorf("got %v of an empty log", days)
+		}
+	})
+}
+
+func count(memories map[int]oxbow.Status) map[oxbow.Status]int {
+	out := map[oxbow.Status]int{}
+	for _, s := range memories {
+		out[s]++
+	}
+	return out
+}
+
+func TestStackOf(t *testing.T) {
+	t.Parallel()
+	s := stackOf([]string{"2026-05-01", "2026-05-02"}, []map[oxbow.Status]int{{oxbow.Active: 3}, {oxbow.Active: 3, oxbow.Archived: 1}})
+	if !slices.Equal(s.Parts, []oxbow.Status{oxbow.Active, oxbow.Archived}) || s.Most != 4 {
+		t.Fatalf("the parts are %v of %d", s.Parts, s.Most)
+	}
+	last := s.Columns[1]
+	if last.Title != "2026-05-02: 3 active, 1 archived" {
+		t.Errorf("it is called %q", last.Title)
+	}
+	full := float64(stackHeight - 20)
+	if got := last.Layers[0].H; got != full*3/4 {
+		t.Errorf("three of four are %v high of %v", got, full)
+	}
+	if top := last.Layers[1]; top.Y != 20 || top.Y+top.H != last.Layers[0].Y {
+		t.Errorf("the parts do not stand on each other: %+v", last.Layers)
+	}
+}
