@@ -86,6 +86,7 @@ func furnish(t testing.TB, s *Store, sc oxbow.Scope) {
 			tx.PutDiscarded(ctx, store.Discarded{ID: id("job"), Tenant: sc.Tenant, Kind: "k", Args: []byte("{}"), At: start}),
 			tx.PutRun(ctx, oxbow.Run{ID: id("run"), Scope: sc, Name: "decay", Status: oxbow.RunDone, About: start, StartedAt: start}),
 			tx.PutShown(ctx, sc, "talk", []string{id("a")}, start),
+			tx.PutCue(ctx, sc, "talk", store.NewCue("words", "", start)),
 			tx.PutKey(ctx, oxbow.Key{ID: id("key"), Tenant: sc.Tenant, Name: "k", Permissions: []oxbow.Permission{oxbow.MayRead}, Hash: "h", CreatedAt: start}),
 			tx.PutLLMCall(ctx, store.LLMCall{ID: id("call"), Scope: sc, At: start}),
 			tx.PutLLMAnswer(ctx, store.LLMAnswer{Scope: sc, Key: "k", Owners: []string{id("a")}, Answer: []byte("{}"), At: start, ExpiresAt: start.Add(time.Hour)}, start))
