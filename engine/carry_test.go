@@ -395,7 +395,7 @@ func TestImportForeign(t *testing.T) {
 				}
 			}
 			s := oxbow.Scope{Tenant: c.tenant, Name: "user:ada"}
-			nodes, err := c.db.MatchNodes(t.Context(), s, "ada berg", 5)
+			nodes, err := c.db.MatchNodes(t.Context(), store.NodeQuery{Scope: s, Words: "ada berg", Statuses: oxbow.Statuses, Now: lab.Start, Limit: 5})
 			c.must(err)
 			if len(nodes) != 1 || nodes[0].Type != "person" || nodes[0].Mentions != 2 {
 				t.Errorf("the graph has %+v", nodes)
