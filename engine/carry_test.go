@@ -131,6 +131,17 @@ func body(b []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")[1:]
 }
 
+// withoutJobs leaves out what waits, and the last line, which counts it.
+func withoutJobs(b []byte) []byte {
+	var out []string
+	for _, l := range strings.SplitAfter(string(b), "\n") {
+		if !strings.HasPrefix(l, `{"job":`) && !strings.HasPrefix(l, `{"trailer":`) {
+			out = append(out, l)
+		}
+	}
+	return []byte(strings.Join(out, ""))
+}
+
 func (c *carrier) sameLines(what string, got, want []byte) {
 	c.Helper()
 	g, w := body(got), body(want)
