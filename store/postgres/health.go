@@ -63,7 +63,7 @@ const (
 	daysSeen = `
 		SELECT coalesce((SELECT to_char(recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') FROM memory_events
 			WHERE seq > (SELECT last_value FROM memory_events_seq_seq) - $1 ORDER BY seq LIMIT 1), '')`
-	moves = `
+	dayMoves = `
 		SELECT to_char(e.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), e.type, ` + movedStatus + ` AS status, count(*)
 		FROM memory_events e JOIN scopes s ON s.seq = e.scope
 		WHERE e.seq > (SELECT last_value FROM memory_events_seq_seq) - $3 AND s.tenant = $1 AND e.recorded_at >= $2
@@ -79,6 +79,6 @@ func (r reader) Moves(ctx context.Context, tenant string, since time.Time, withi
 	ms, err = collect(ctx, r.of(tenant), "count moves", func(rows pgx.Rows) (store.DayMoves, error) {
 		var m store.DayMoves
 		return m, rows.Scan(&m.Day, &m.Type, &m.Status, &m.N)
-	}, moves, tenant, ts(since), within)
+	}, dayMoves, tenant, ts(since), within)
 	return from, ms, err
 }

@@ -60,7 +60,7 @@ const (
 	daysSeen = `
 		SELECT coalesce((SELECT strftime('%Y-%m-%d', recorded_at / 1000, 'unixepoch') FROM memory_events
 			WHERE seq > (SELECT coalesce(max(seq), 0) FROM memory_events) - ? ORDER BY seq LIMIT 1), '')`
-	moves = `
+	dayMoves = `
 		SELECT strftime('%Y-%m-%d', (e.recorded_at / 86400000) * 86400, 'unixepoch'), e.type, ` + movedStatus + ` AS status, count(*)
 		FROM memory_events e
 		WHERE e.seq > (SELECT coalesce(max(seq), 0) FROM memory_events) - ?3 AND e.recorded_at >= ?2
@@ -77,6 +77,6 @@ func (r reader) Moves(ctx context.Context, tenant string, since time.Time, withi
 	ms, err = collect(ctx, r.q, "count moves", func(rows *sql.Rows) (store.DayMoves, error) {
 		var m store.DayMoves
 		return m, rows.Scan(&m.Day, &m.Type, &m.Status, &m.N)
-	}, moves, tenant, since.UnixMilli(), within)
+	}, dayMoves, tenant, since.UnixMilli(), within)
 	return from, ms, err
 }
