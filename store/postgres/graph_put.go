@@ -99,8 +99,8 @@ const (
 	largestNode = `SELECT seq FROM graph_nodes WHERE seq = ANY($1) ORDER BY mentions DESC, seq LIMIT 1`
 )
 
-// moves give names, and what rests on them, to the node $1: the names $2.
-var moves = []string{
+// nodeMoves give names, and what rests on them, to the node $1: the names $2.
+var nodeMoves = []string{
 	`UPDATE graph_aliases SET node = $1 WHERE seq = ANY($2)`,
 	`UPDATE graph_mentions SET node = $1 WHERE alias = ANY($2)`,
 	`UPDATE graph_edges SET from_node = $1 WHERE from_alias = ANY($2)`,
@@ -126,7 +126,7 @@ func (t *tx) joinNodes(ctx context.Context, scope int64, d *store.Drawing) error
 			return translate(err, "store a node")
 		}
 		if len(fresh) > 0 {
-			t.write("store a node", moves[0], keep, fresh)
+			t.write("store a node", nodeMoves[0], keep, fresh)
 		}
 		if len(nodes) > 1 {
 			if err := t.mergeNodes(ctx, scope, keep, nodes); err != nil {
@@ -138,7 +138,7 @@ func (t *tx) joinNodes(ctx context.Context, scope int64, d *store.Drawing) error
 	return nil
 }
 
-// mergeNodes moves all that others of some nodes have to one of them.
+// mergeNodes nodeMoves all that others of some nodes have to one of them.
 func (t *tx) mergeNodes(ctx context.Context, scope, keep int64, nodes []int64) error {
 	for _, n := range nodes {
 		if n == keep {
@@ -157,7 +157,7 @@ func (t *tx) mergeNodes(ctx context.Context, scope, keep int64, nodes []int64) e
 }
 
 func (t *tx) move(node int64, names []int64) {
-	for _, query := range moves {
+	for _, query := range nodeMoves {
 		t.write("move names to another node", query, node, names)
 	}
 }

@@ -101,8 +101,8 @@ const (
 	largestNode = `SELECT seq FROM graph_nodes WHERE seq IN (SELECT value FROM json_each(?1)) ORDER BY mentions DESC, seq LIMIT 1`
 )
 
-// moves give names, and what rests on them, to the node ?1: the names ?2.
-var moves = []string{
+// nodeMoves give names, and what rests on them, to the node ?1: the names ?2.
+var nodeMoves = []string{
 	`UPDATE graph_aliases SET node = ?1 WHERE seq IN (SELECT value FROM json_each(?2))`,
 	`UPDATE graph_mentions SET node = ?1 WHERE alias IN (SELECT value FROM json_each(?2))`,
 	`UPDATE graph_edges SET from_node = ?1 WHERE from_alias IN (SELECT value FROM json_each(?2))`,
@@ -128,7 +128,7 @@ func (t *tx) joinNodes(ctx context.Context, scope int64, d *store.Drawing) error
 			return translate(err, "store a node")
 		}
 		if len(fresh) > 0 {
-			if _, err := t.q.exec(ctx, moves[0], keep, jsonList(fresh)); err != nil {
+			if _, err := t.q.exec(ctx, nodeMoves[0], keep, jsonList(fresh)); err != nil {
 				return translate(err, "store a node")
 			}
 		}
@@ -142,7 +142,7 @@ func (t *tx) joinNodes(ctx context.Context, scope int64, d *store.Drawing) error
 	return nil
 }
 
-// mergeNodes moves all that others of some nodes have to one of them.
+// mergeNodes nodeMoves all that others of some nodes have to one of them.
 func (t *tx) mergeNodes(ctx context.Context, scope, keep int64, nodes []int64) error {
 	for _, n := range nodes {
 		if n == keep {
@@ -167,7 +167,7 @@ func (t *tx) mergeNodes(ctx context.Context, scope, keep int64, nodes []int64) e
 }
 
 func (t *tx) move(ctx context.Context, node int64, names []int64) error {
-	for _, query := range moves {
+	for _, query := range nodeMoves {
 		if _, err := t.q.exec(ctx, query, node, jsonList(names)); err != nil {
 			return translate(err, "move names to another node")
 		}
