@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -84,7 +85,10 @@ func (d *door) askStory(when string) string {
 	got := d.want(200, "POST", "/v1/context", map[string]any{"scope": "project:atlas", "query": theQuestion, "conversation": "atlas-now"})
 	text := got["text"].(string)
 	d.Logf("%s:\n%s", when, text)
-	d.holds(text, "now: ", "MySQL", "of the sort asked for")
+	d.holds(text, "now: ", "MySQL")
+	if !regexp.MustCompile(`(\d+% match|of the sort asked for), id \w+\] "[^"]*MySQL`).MatchString(text) {
+		d.Errorf("%s: nothing says that MySQL is there because it was asked for: %s", when, text)
+	}
 	for _, old := range []string{"We use PostgreSQL", "PostgreSQL runs on", "The beta deadline", "release is planned"} {
 		if strings.Contains(text, old) {
 			d.Errorf("%s: the block says %q: %s", when, old, text)

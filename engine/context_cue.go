@@ -119,10 +119,6 @@ func (e *Engine) recordContext(ctx context.Context, q ContextQuery, b ContextBlo
 	}
 	if q.Conversation == "" {
 		shown = nil
-	} else if len(shown) > 0 {
-		if shown, err = e.notShownYet(ctx, q, shown); err != nil {
-			return err
-		}
 	}
 	if len(shown) == 0 && len(unused) == 0 && cue == nil {
 		return nil
@@ -157,16 +153,4 @@ func linesOf(b ContextBlock, now time.Time) (shown, unused []string) {
 		}
 	}
 	return shown, unused
-}
-
-// notShownYet leaves out what the conversation was shown before, so that a block
-// that says nothing new writes nothing.
-func (e *Engine) notShownYet(ctx context.Context, q ContextQuery, ids []string) ([]string, error) {
-	before, err := e.st.Shown(ctx, q.Scope.Tenant, ids)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(ids, func(id string) bool {
-		return slices.ContainsFunc(before, func(s oxbow.Shown) bool { return s.Memory == id && s.Conversation == q.Conversation })
-	}), nil
 }

@@ -13,7 +13,7 @@ import (
 const soon = 7 * 24 * time.Hour
 
 // asksDue is a question for what ends, whatever it is about.
-var asksDue = regexp.MustCompile(`(?i)\b(due|overdue|deadlines?|expir(e|es|ing)|end(s|ing)?|coming up|upcoming|scheduled|planned|plans?|agenda|calendar|happen(s|ing)?|going on|left to do|to do|milestones?|appointments?)\b`)
+var asksDue = regexp.MustCompile(`(?i)\b(due|overdue|deadlines?|expir(e|es|ing)|coming up|upcoming|milestones?|appointments?)\b`)
 
 // DueWindow gives the time in which a text asks for what ends: the one that it
 // names, as far as that lies ahead of now, or, when it asks what is due and names
