@@ -61,7 +61,7 @@ func ask(ctx context.Context, judge llm.Judge, req Request) (object, error) {
 	questions := map[string]func(context.Context, llm.Judge, []byte) (object, error){
 		"extract": askExtract, "confidence": askConfidence, "relate": askRelate,
 		"expiry": askExpiry, "cluster": askCluster, "synthesize": askSynthesize,
-		"select": askSelect,
+		"select": askSelect, "graph": askGraph,
 	}
 	question, ok := questions[req.Purpose]
 	if !ok || req.Data == nil {
@@ -234,6 +234,29 @@ func askSynthesize(ctx context.Context, judge llm.Judge, raw []byte) (object, er
 		return nil, err
 	}
 	return object{"text": s.Text, "summary": s.Summary, "tags": list(s.Tags)}, nil
+}
+
+func askGraph(ctx context.Context, judge llm.Judge, raw []byte) (object, error) {
+	var d statementData
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return nil, err
+	}
+	grapher, ok := judge.(llm.Grapher)
+	if !ok {
+		grapher = Plain{}
+	}
+	g, err := grapher.Graph(ctx, d.statement())
+	if err != nil {
+		return nil, err
+	}
+	entities, relations := []object{}, []object{}
+	for _, e := range g.Entities {
+		entities = append(entities, object{"name": e.Name, "type": e.Type, "description": e.Description, "aliases": list(e.Aliases)})
+	}
+	for _, r := range g.Relations {
+		relations = append(relations, object{"from": r.From, "type": r.Type, "to": r.To, "words": r.Words})
+	}
+	return object{"entities": entities, "relations": relations}, nil
 }
 
 func askSelect(ctx context.Context, judge llm.Judge, raw []byte) (object, error) {

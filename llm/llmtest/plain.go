@@ -18,6 +18,7 @@ type Plain struct{}
 var (
 	_ llm.Judge    = Plain{}
 	_ llm.Selector = Plain{}
+	_ llm.Grapher  = Plain{}
 )
 
 // Name is plain@1.
@@ -64,6 +65,9 @@ func (Plain) Synthesize(_ context.Context, items []llm.Statement) (llm.Synthesis
 	}
 	return llm.Synthesis{Text: strings.Join(out, " ")}, nil
 }
+
+// Graph finds nothing that has a name.
+func (Plain) Graph(context.Context, llm.Statement) (llm.Graph, error) { return llm.Graph{}, nil }
 
 // Select gives the first statements that share a word with the cue.
 func (Plain) Select(_ context.Context, cue string, items []llm.Statement, limit int) ([]string, error) {

@@ -37,6 +37,7 @@ var (
 	_ llm.Cuer  = (*Cache)(nil)
 
 	_ llm.Selector = (*Cache)(nil)
+	_ llm.Grapher  = (*Cache)(nil)
 )
 
 // NewCache makes a cache; it does no I/O.
@@ -105,6 +106,15 @@ func (c *Cache) Select(ctx context.Context, cue string, items []llm.Statement, l
 		return nil, oxbow.Errorf(oxbow.CodeUnsupported, "the judge %s cannot select: recall by another strategy", c.Name())
 	}
 	return remember(ctx, c, "select", []any{cue, items, limit}, func() ([]string, error) { return s.Select(ctx, cue, items, limit) })
+}
+
+// Graph implements llm.Grapher; a judge that cannot read for the graph is unsupported.
+func (c *Cache) Graph(ctx context.Context, s llm.Statement) (llm.Graph, error) {
+	g, ok := c.cfg.Judge.(llm.Grapher)
+	if !ok {
+		return llm.Graph{}, oxbow.Errorf(oxbow.CodeUnsupported, "the judge %s does not read for the graph: set graph to offline", c.Name())
+	}
+	return remember(ctx, c, "graph", s, func() (llm.Graph, error) { return g.Graph(ctx, s) })
 }
 
 // remember gives the kept answer to a question, else asks and keeps the answer.

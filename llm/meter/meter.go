@@ -80,10 +80,11 @@ func (m *Meter) limit(purpose string) int64 {
 	return m.cfg.Budget
 }
 
-// isWrite tells whether a question is about what was just written, and neither
-// a pass's nor a recall's.
+// isWrite tells whether a question is about what was just written and has to be
+// answered before others: no pass's, no recall's, and none for the graph, which the
+// lifecycle does without.
 func isWrite(purpose string) bool {
-	return purpose != "cluster" && purpose != "synthesize" && purpose != "select"
+	return purpose != "cluster" && purpose != "synthesize" && purpose != "select" && purpose != "graph"
 }
 
 func reserved(c llm.Call) int64 { return int64(c.In) + int64(c.MaxOut) }

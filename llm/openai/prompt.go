@@ -30,9 +30,10 @@ const (
 	cluster    = "cluster"
 	synthesize = "synthesize"
 	selection  = "select"
+	graph      = "graph"
 )
 
-var purposes = []string{extract, confidence, relate, expiry, cluster, synthesize, selection}
+var purposes = []string{extract, confidence, relate, expiry, cluster, synthesize, selection, graph}
 
 // sheet is what a model is told for one purpose. It is the same for every
 // call, so that endpoints can cache it.

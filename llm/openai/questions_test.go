@@ -234,6 +234,25 @@ func TestLabels(t *testing.T) {
 			t.Errorf("%d are counted as dropped, want 5", j.Dropped())
 		}
 	})
+	t.Run("reads what a statement names, and asks nothing of no words", func(t *testing.T) {
+		t.Parallel()
+		s, j := setup(t)
+		s.Queue(llmtest.Text(`{"entities":[{"name":"Alice","type":"person","description":"","aliases":[]},{"name":"","type":"","description":"","aliases":[]}],"relations":[{"from":"Alice","type":"knows","to":"user","words":"Alice knows me"}]}`))
+		got, err := j.Graph(t.Context(), statement("c1", "Alice knows me"))
+		if err != nil || len(got.Entities) != 1 || len(got.Relations) != 1 || j.Dropped() != 1 {
+			t.Errorf("got %+v, %v, %d dropped", got, err, j.Dropped())
+		}
+		if r := s.Requests()[0]; r.Purpose != "graph" || r.Format != llmtest.StrictSchema {
+			t.Errorf("asked for %s in the form %s", r.Purpose, r.Format)
+		}
+		if _, err := j.Graph(t.Context(), statement("c1", " ")); err != nil || len(s.Requests()) != 1 {
+			t.Errorf("no words: %v, %d requests", err, len(s.Requests()))
+		}
+		s.Queue(llmtest.Text(`{"entities":"Alice"}`), llmtest.Text(`["Alice"]`))
+		if _, err := j.Graph(t.Context(), statement("c1", "Alice")); kindOf(err) != unparsable {
+			t.Errorf("off its form: %v", err)
+		}
+	})
 	t.Run("selects in the order of the answer, each offered label once and no more than asked for", func(t *testing.T) {
 		t.Parallel()
 		s, j := setup(t)
