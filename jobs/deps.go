@@ -63,6 +63,7 @@ const (
 	RefusedDate    = "date"    // on which a memory ends, which does not follow from the words
 	RefusedGroup   = "group"   // of memories that do not belong together
 	RefusedMerge   = "merge"   // a rewriting that left something out or made something up
+	RefusedGraph   = "graph"   // a name or a relation that does not stand in the words
 	RefusedText    = "text"    // by the judge, which does not take the words
 )
 

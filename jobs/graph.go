@@ -107,6 +107,9 @@ func (d Deps) grapher() string {
 func (d Deps) parts(ctx context.Context, a About, ms []oxbow.Memory) (out []store.GraphPart, refused int, err error) {
 	for _, m := range ms {
 		g, err := d.Grapher.Graph(asking(ctx, "graph", a.scope(), a.Run, m.ID), statement("c1", m))
+		if errors.Is(err, llm.ErrRefused) {
+			d.countRefused(RefusedText, 1)
+		}
 		if errors.Is(err, llm.ErrUnparsable) || errors.Is(err, llm.ErrRefused) {
 			g, err = llm.Graph{}, nil
 			refused++
@@ -115,6 +118,7 @@ func (d Deps) parts(ctx context.Context, a About, ms []oxbow.Memory) (out []stor
 			return nil, 0, err
 		}
 		part, n := gateGraph(m, g)
+		d.countRefused(RefusedGraph, n)
 		part.Grapher = d.grapher()
 		out, refused = append(out, part), refused+n
 	}

@@ -111,6 +111,14 @@ type ask struct {
 	e *engine.Engine
 }
 
+// ctx is the request's, by which the log names its trace.
+func (a ask) ctx() context.Context {
+	if a.Request == nil {
+		return context.Background()
+	}
+	return a.Request.Context()
+}
+
 func (a ask) scope(name string) oxbow.Scope { return oxbow.Scope{Tenant: a.Tenant, Name: name} }
 
 // page adds a page: what gather gives is shown by the template of its name.
@@ -170,7 +178,7 @@ func (c *Console) show(w http.ResponseWriter, status int, name string, a ask, da
 	}
 	var b bytes.Buffer
 	if err := c.templates[name].ExecuteTemplate(&b, "frame", f); err != nil {
-		c.cfg.Log.Error("page failed", slog.String("page", name), slog.String("error", err.Error()))
+		c.cfg.Log.ErrorContext(a.ctx(), "page failed", slog.String("page", name), slog.String("error", err.Error()))
 		http.Error(w, "this page could not be made; the server's log names it", http.StatusInternalServerError)
 		return
 	}
@@ -186,7 +194,7 @@ func (c *Console) show(w http.ResponseWriter, status int, name string, a ask, da
 func (c *Console) fail(w http.ResponseWriter, a ask, err error) {
 	p := access.ProblemOf(err)
 	if p.Code == oxbow.CodeInternal {
-		c.cfg.Log.Error("request failed", slog.String("error", err.Error()))
+		c.cfg.Log.ErrorContext(a.ctx(), "request failed", slog.String("error", err.Error()))
 	}
 	c.show(w, p.Status, "problem", a, p)
 }

@@ -28,7 +28,7 @@ import (
 // take; none listed are words of the configuration or of the code.
 var labels = map[string][]string{
 	"kind":   {"extract", "confidence", "contradiction", "expiry", "decay", "expire", "prune", "cluster", "synthesize", "apply_policy", "embed", "observe", "reflect", "graph", "tick"},
-	"reason": {jobs.RefusedDraft, jobs.RefusedVerdict, jobs.RefusedLimit, jobs.RefusedDate, jobs.RefusedGroup, jobs.RefusedMerge, jobs.RefusedText},
+	"reason": {jobs.RefusedDraft, jobs.RefusedVerdict, jobs.RefusedLimit, jobs.RefusedDate, jobs.RefusedGroup, jobs.RefusedMerge, jobs.RefusedGraph, jobs.RefusedText},
 	"queue":  {jobs.QueueWrite, jobs.QueueMaintenance, jobs.QueueSynthesis},
 	"state":  {"available", "running", "scheduled", "retryable"},
 	"status": words(oxbow.Statuses), "type": words(oxbow.EventTypes), "pass": append([]string{"reflect"}, jobs.Passes...), "direction": {"in", "out"},
