@@ -15,7 +15,6 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/oxbow-memory/oxbow"
-	"github.com/oxbow-memory/oxbow/internal/text"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -193,11 +192,11 @@ func (d *db) fill(ctx context.Context, n int, w *writer) error {
 				return err
 			}
 			for i, m := range p.Indexed {
-				terms, length := text.Analyse(store.SearchText(m))
-				for _, t := range terms {
-					postings = append(postings, posting{t.Hash, int32(from + i + 1), int16(t.TF), int16(length)})
+				in := store.IndexOf(m)
+				for _, p := range in.Pairs() {
+					postings = append(postings, posting{p[0], int32(from + i + 1), int16(p[1]), int16(in.Length)})
 				}
-				total += length
+				total += in.Length
 			}
 		}
 		if err := writePostings(ctx, b, scope, postings); err != nil {

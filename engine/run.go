@@ -64,6 +64,11 @@ func (e *Engine) runIn(ctx context.Context, o Order, s oxbow.Scope) (string, err
 		return e.embedMissing(ctx, o, s)
 	case "graph":
 		return e.drawMissing(ctx, o, s)
+	case "reindex":
+		args := jobs.Reindex{About: e.passArgs(o, s).About}
+		return args.Run, e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+			return tx.Enqueue(ctx, []river.InsertManyParams{insert(args)})
+		})
 	}
 	args := e.passArgs(o, s)
 	job, err := jobs.NewPass(o.Name, args)
@@ -123,7 +128,7 @@ func (e *Engine) drawMissing(ctx context.Context, o Order, s oxbow.Scope) (strin
 }
 
 func (e *Engine) orderScopes(ctx context.Context, o Order) ([]oxbow.Scope, error) {
-	if !slices.Contains(append([]string{"extract", "contradiction", "embed", "graph"}, jobs.Passes...), o.Name) {
+	if !slices.Contains(append([]string{"extract", "contradiction", "embed", "graph", "reindex"}, jobs.Passes...), o.Name) {
 		_, err := jobs.NewPass(o.Name, jobs.PassArgs{})
 		return nil, err
 	}
@@ -242,6 +247,8 @@ func (e *Engine) PlanJob(ctx context.Context, o Order) ([]Planned, error) {
 			p.Changes, err = e.planJudging(ctx, o, s)
 		case "graph":
 			err = oxbow.Errorf(oxbow.CodeInvalid, "graph changes no memory, so there is nothing to plan; oxbow graph list shows what it made")
+		case "reindex":
+			err = oxbow.Errorf(oxbow.CodeInvalid, "reindex changes no memory, so there is nothing to plan; oxbow status says how many are not indexed")
 		case "embed":
 			err = oxbow.Errorf(oxbow.CodeInvalid, "embed changes no memory, so there is nothing to plan; oxbow status says how many have no vector")
 		default:

@@ -19,6 +19,7 @@ type Status struct {
 	Judge     string                  `json:"judge"`
 	Embedder  string                  `json:"embedder,omitempty"` // its id; empty when there is none
 	Bare      int                     `json:"without_vector"`     // memories that have no vector of it
+	Hintless   int                     `json:"without_hints"`       // memories that are not indexed by hints yet
 	Memories  map[oxbow.Status]int    `json:"memories"`
 	Turns     map[oxbow.TurnState]int `json:"turns"`
 	Queues    []store.QueueStat       `json:"queues"`
@@ -85,6 +86,8 @@ func (e *Engine) Status(ctx context.Context, s oxbow.Scope) (Status, error) {
 		_, out.Bare, e2 = e.st.CountVectors(ctx, s, em.ID())
 		keep(e2)
 	}
+	out.Hintless, e2 = e.st.CountWithoutHints(ctx, s)
+	keep(e2)
 	out.Turns, e2 = e.st.CountTurns(ctx, s)
 	keep(e2)
 	out.Queues, e2 = e.st.QueueStats(ctx)

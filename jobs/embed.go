@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/store"
@@ -43,9 +42,8 @@ func (e Embed) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: QueueWrite, MaxAttempts: maxAttempts, Priority: 2}
 }
 
-// embedBatch is how many memories are embedded in one call and stored in one
-// transaction.
-const embedBatch = 256
+// embedBatch is how many memories are embedded in one call.
+const embedBatch = fillBatch
 
 type embedWorker struct {
 	river.WorkerDefaults[Embed]
@@ -83,55 +81,26 @@ func (w *embedWorker) embed(ctx context.Context, job *river.Job[Embed]) error {
 
 // fill goes on with a run over a scope.
 func (w *embedWorker) fill(ctx context.Context, job *river.Job[Embed]) error {
-	a := job.Args.About
-	run, err := w.beginRun(ctx, a, "embed")
-	if err != nil || run.Status == oxbow.RunDone {
-		return w.orComplete(ctx, job.JobRow, err)
-	}
-	limit := w.EmbedFor
-	if limit <= 0 {
-		limit = 30 * time.Second
-	}
-	for until := time.Now().Add(limit); ; {
-		ms, err := w.Store.WithoutVector(ctx, a.scope(), w.Embedder.ID(), run.Cursor, embedBatch)
-		if err != nil {
-			return err
-		}
-		if len(ms) == 0 {
-			return w.endRun(ctx, job.JobRow, run, false)
-		}
-		if run, err = w.fillBatch(ctx, job.JobRow, a, run, ms); err != nil {
-			return err
-		}
-		if time.Now().After(until) {
-			break
-		}
-	}
-	next := job.Args
-	next.After = run.Cursor
-	return w.complete(ctx, job.JobRow, func(ctx context.Context, tx store.Tx) error {
-		return tx.Enqueue(ctx, []river.InsertManyParams{{Args: next}})
+	a, id := job.Args.About, w.Embedder.ID()
+	return w.Deps.fill(ctx, job.JobRow, a, filling{
+		name: "embed", done: "embedded", version: id,
+		left: func(ctx context.Context) (int, error) {
+			_, without, err := w.Store.CountVectors(ctx, a.scope(), id)
+			return without, err
+		},
+		page: func(ctx context.Context, after string) ([]oxbow.Memory, error) {
+			return w.Store.WithoutVector(ctx, a.scope(), id, after, fillBatch)
+		},
+		make: func(ctx context.Context, ms []oxbow.Memory) (putting, error) {
+			vs, err := w.vectors(ctx, a, ms)
+			return func(ctx context.Context, tx store.Tx) (int, error) { return w.put(ctx, tx, a.scope(), vs) }, err
+		},
+		next: func(after string) river.JobArgs {
+			next := job.Args
+			next.After = after
+			return next
+		},
 	})
-}
-
-func (w *embedWorker) fillBatch(ctx context.Context, row *rivertype.JobRow, a About, run oxbow.Run, ms []oxbow.Memory) (oxbow.Run, error) {
-	vs, err := w.vectors(ctx, a, ms)
-	if err != nil {
-		return run, err
-	}
-	next := run
-	next.Cursor = ms[len(ms)-1].ID
-	key := "embed:" + run.ID + ":" + w.Embedder.ID() + ":" + run.Cursor
-	err = w.commitStep(ctx, row, key, run.ID, func(ctx context.Context, tx store.Tx) error {
-		n, err := w.put(ctx, tx, a.scope(), vs)
-		if err != nil {
-			return err
-		}
-		counted := next
-		counted.Counts = map[string]int{"embedded": n}
-		return tx.PutRun(ctx, counted)
-	})
-	return next, err
 }
 
 // vectors asks the embedder, outside of any transaction.

@@ -30,6 +30,7 @@ func Register(ws *river.Workers, d Deps) {
 	river.AddWorker(ws, &policyWorker{Deps: d})
 	river.AddWorker(ws, &embedWorker{Deps: d})
 	river.AddWorker(ws, &graphWorker{Deps: d})
+	river.AddWorker(ws, &reindexWorker{Deps: d})
 }
 
 // LongestTimeout is the longest that any job may run; what is stuck for longer
@@ -58,7 +59,7 @@ func NewPass(name string, args PassArgs) (river.JobArgs, error) {
 	case "cluster":
 		return Cluster{args}, nil
 	}
-	return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(append(slices.Clone(Passes), "extract", "contradiction", "embed", "graph")))
+	return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(append(slices.Clone(Passes), "extract", "contradiction", "embed", "graph", "reindex")))
 }
 
 // PlanPass gives what a pass would change in a scope at now, without changing
@@ -73,7 +74,7 @@ func (d Deps) PlanPass(ctx context.Context, name string, args PassArgs) (changes
 	}
 	p, ok := passes[name]
 	if !ok {
-		return nil, false, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(append(slices.Clone(Passes), "extract", "contradiction", "embed", "graph")))
+		return nil, false, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(append(slices.Clone(Passes), "extract", "contradiction", "embed", "graph", "reindex")))
 	}
 	cursor := ""
 	for {
@@ -170,6 +171,8 @@ func Decode(kind string, args []byte) (river.JobArgs, error) {
 		return decode[Embed](args)
 	case "graph":
 		return decode[Graph](args)
+	case "reindex":
+		return decode[Reindex](args)
 	}
 	return nil, oxbow.Errorf(oxbow.CodeUnsupported, "this program knows no job %q", kind)
 }

@@ -238,8 +238,9 @@ func (b *blend) reword() {
 			continue
 		}
 		t.Terms, t.own, t.match = 0, 0, []string{byWords}
+		tf := frequencies(t.memory)
 		for i, w := range b.terms {
-			if n := float64(t.words[w.Hash]); n > 0 {
+			if n := float64(tf[w.Hash]); n > 0 {
 				t.Terms |= 1 << i
 				t.own += b.value[i] * n * (hybridK1 + 1) / (n + hybridK1)
 			}

@@ -15,10 +15,11 @@ import (
 // language is ranked by its terms, neighbours and conversation alone.
 type question struct {
 	terms  []store.Weighted
-	known  []float64 // of each term: what it counts for how well the question is covered
-	named  []bool    // of each term: it is a proper name
-	asked  int       // how many of the terms were asked; the others were added
-	spans  []Span    // the time that it names
+	known  []float64  // of each term: what it counts for how well the question is covered
+	named  []bool     // of each term: it is a proper name
+	asked  int        // how many of the terms were asked; the others were added
+	hints  []hintTerm // the last of the terms: what memories may have as hints
+	spans  []Span     // the time that it names
 	asks   answerSort
 	asksMe bool // it is about what the assistant said
 	now    bool // it asks for one thing as it is today
@@ -127,7 +128,34 @@ func (a *asking) ask() question {
 	if asksHelp.MatchString(words) {
 		q.addOrders()
 	}
+	q.addHints(a.cue.terms)
 	return q
+}
+
+// hintTerm is a term that stands for a word that was asked.
+type hintTerm struct{ at, of int }
+
+// addHints adds the words that were asked as hints: what memories are about though
+// nobody said it.
+func (q *question) addHints(terms []text.Term) {
+	for i, t := range terms[:q.asked] {
+		if !text.IsHint(t.Word) || len(q.terms) >= store.MaxTerms {
+			continue
+		}
+		q.hints = append(q.hints, hintTerm{at: len(q.terms), of: i})
+		q.terms = append(q.terms, store.Weighted{Hash: text.HintHash(t.Word), Weight: hintWeight * q.terms[i].Weight})
+		q.known, q.named = append(q.known, 0), append(q.named, false)
+	}
+}
+
+// fold gives a mask of terms in which hints stand as the words that were asked.
+func (q *question) fold(mask uint64) uint64 {
+	for _, c := range q.hints {
+		if mask>>c.at&1 == 1 {
+			mask = mask&^(1<<c.at) | 1<<c.of
+		}
+	}
+	return mask
 }
 
 // addOrders adds the words of standing instructions, unless they are there.

@@ -92,7 +92,7 @@ func (b *blend) creditRow(row []placed) {
 				c, away = creditAfter, -away
 			}
 			c *= math.Pow(besideDecay, float64(away-1)) * b.role(y.Source) / (1 + float64(y.Length)/besideLength)
-			for i := range x.credit {
+			for i := range x.credit[:len(x.credit)-len(b.hints)] {
 				if y.Terms>>i&1 == 1 {
 					x.credit[i] = max(x.credit[i], c)
 				}

@@ -26,6 +26,8 @@ const (
 	// orderShare is what the order takes of a score. With a fifth, the floor costs
 	// BEAM three points of R@10 instead of two.
 	orderShare = 0.05
+	// hintCover is how much of a word a hint covers.
+	hintCover = 0.7
 	// smallScope is added to the number of texts, so that in a scope of three
 	// memories a word in one of them still counts as rare.
 	smallScope = 20.0
@@ -82,7 +84,7 @@ func (b *blend) newerFirst() {
 // replaces tells whether a statement can be what an older one has become.
 func (b *blend) replaces(t, o *thing) bool {
 	return o.SaidAt.Before(t.SaidAt) && o.Source == t.Source && o.memory.Content.Speaker == t.memory.Content.Speaker &&
-		t.score >= newerScore*o.score && b.worth(t.Terms&o.Terms) >= newerShare*b.worth(o.Terms)
+		t.score >= newerScore*o.score && b.worth(b.fold(t.Terms)&b.fold(o.Terms)) >= newerShare*b.worth(b.fold(o.Terms))
 }
 
 // worth sums what the terms of a mask count.
@@ -190,11 +192,15 @@ func (b *blend) cover(t *thing) float64 { return b.covered(t, t.credit) }
 // nothing and only the candidate's own words count.
 func (b *blend) covered(t *thing, credit []float64) float64 {
 	has, all := 0.0, 0.0
+	folded := b.fold(t.Terms)
 	for i, w := range b.informs {
 		all += w
-		if t.Terms>>i&1 == 1 {
+		switch {
+		case t.Terms>>i&1 == 1:
 			has += w
-		} else if credit != nil {
+		case folded>>i&1 == 1 && (credit == nil || credit[i] < hintCover):
+			has += w * hintCover
+		case credit != nil:
 			has += w * credit[i]
 		}
 	}
@@ -212,7 +218,7 @@ func (b *blend) covered(t *thing, credit []float64) float64 {
 func (b *blend) inform() {
 	hits := uint64(0)
 	for _, h := range b.matched.Hits {
-		hits |= h.Terms
+		hits |= b.fold(h.Terms)
 	}
 	n := float64(b.matched.Texts)
 	for i, idf := range b.matched.IDF {

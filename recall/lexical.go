@@ -37,7 +37,7 @@ func (a *asking) lexical(ctx context.Context, l lexical) ([]candidate, error) {
 	if len(l.terms) == 0 || l.n < 1 {
 		return nil, nil
 	}
-	q := store.MatchQuery{Scope: a.q.Scope, Terms: weighted(l.terms), Statuses: a.stored(), K1: l.k1, B: l.b, Postings: maxPostings, Limit: l.n}
+	q := store.MatchQuery{Scope: a.q.Scope, Terms: withHints(l.terms), Statuses: a.stored(), K1: l.k1, B: l.b, Postings: maxPostings, Limit: l.n}
 	if a.past == nil {
 		q.Kind, q.Keyed = a.q.Kind, l.facts
 		if l.slot != "" {
@@ -66,7 +66,10 @@ func (a *asking) lexical(ctx context.Context, l lexical) ([]candidate, error) {
 // scored reads the hits and gives those that fit, with those that only earlier
 // words of a memory find.
 func (a *asking) scored(ctx context.Context, l lexical, q store.MatchQuery, matched store.Matched) ([]candidate, error) {
-	whole := matched.Bound / (q.K1 + 1)
+	whole := 0.0 // what the words that were asked count; hints stand for some of them
+	for _, idf := range matched.IDF[:min(len(l.terms), len(matched.IDF))] {
+		whole += idf
+	}
 	if whole <= 0 {
 		return nil, nil
 	}
@@ -94,7 +97,7 @@ func (a *asking) scored(ctx context.Context, l lexical, q store.MatchQuery, matc
 		}
 		raw := bm25[m.ID]
 		if a.past.reworded(m.ID) {
-			raw = scoreWords(m, q, l.terms, matched.IDF)
+			raw = scoreWords(m, q, matched.IDF)
 		}
 		if raw <= 0 {
 			continue

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/oxbow-memory/oxbow"
-	"github.com/oxbow-memory/oxbow/internal/text"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -127,17 +126,22 @@ func (a *asking) replay(now oxbow.Memory, events []oxbow.Event) (oxbow.Memory, b
 	return a.settings.Policy.Derive(was), true
 }
 
-// scoreWords is BM25 of a memory's words, as a text of average length.
-func scoreWords(m oxbow.Memory, q store.MatchQuery, terms []text.Term, idf []float64) float64 {
-	words, _ := text.Analyse(store.SearchText(m))
-	tf := make(map[int64]int, len(words))
-	for _, w := range words {
-		tf[w.Hash] = w.TF
-	}
+// scoreWords is BM25 of a memory's words and hints, as a text of average length.
+func scoreWords(m oxbow.Memory, q store.MatchQuery, idf []float64) float64 {
+	tf := frequencies(m)
 	score := 0.0
-	for i, t := range terms[:min(len(terms), len(idf))] {
+	for i, t := range q.Terms[:min(len(q.Terms), len(idf))] {
 		n := float64(tf[t.Hash])
-		score += idf[i] * n * (q.K1 + 1) / (n + q.K1)
+		score += t.Weight * idf[i] * n * (q.K1 + 1) / (n + q.K1)
 	}
 	return score
+}
+
+// frequencies gives how often each term and hint of a memory stands in its index.
+func frequencies(m oxbow.Memory) map[int64]int {
+	out := map[int64]int{}
+	for _, p := range store.IndexOf(m).Pairs() {
+		out[p[0]] = int(p[1])
+	}
+	return out
 }

@@ -15,6 +15,8 @@ import (
 // Plan is what a call of Apply has to write, worked out before anything is
 // written. Both databases write the same plan.
 type Plan struct {
+	index map[indexKey]Indexed // what IndexOf gave, so that a text is analysed once
+
 	Applied
 	Created  []oxbow.Memory // new rows, as they end
 	Updated  []Update       // changed rows, as they end

@@ -70,6 +70,7 @@ type Reader interface {
 	HealthReader
 	OperatorReader
 	VectorReader
+	HintReader
 	GraphReader
 	Dumper
 	NodeVectorReader
@@ -87,6 +88,7 @@ type Writer interface {
 	ShownWriter
 	CueWriter
 	VectorWriter
+	HintWriter
 	GraphWriter
 	Loader
 	NodeVectorWriter

@@ -149,7 +149,7 @@ func (b *evalBed) loadAll(ctx context.Context, facts bool) ([]eval.Loaded, error
 		if facts {
 			scope.Name += ":facts"
 		}
-		l, err := eval.Load(ctx, b.Store, scope, s, eval.Loading{Facts: facts, Embedder: b.embedder, Progress: func(n int) {
+		l, err := eval.Load(ctx, b.Store, scope, s, eval.Loading{Facts: facts, Embedder: b.embedder, Details: offline.ReadDetails, Progress: func(n int) {
 			bar.show(func() string { return fmt.Sprintf("loading: %d of %d memories", before+n, b.file.memories) })
 		}})
 		if err != nil {

@@ -25,7 +25,7 @@ func jobRunCommand(a *app) *cobra.Command {
 	var f orderFlags
 	cmd := &cobra.Command{
 		Use:   "run NAME",
-		Short: "Start decay, expire, prune, cluster, extract, contradiction, embed or graph by hand",
+		Short: "Start decay, expire, prune, cluster, extract, contradiction, embed, graph or reindex by hand",
 		Long: `Start a job by hand, in one scope or in all:
 
   decay          archives what has faded
@@ -36,6 +36,7 @@ func jobRunCommand(a *app) *cobra.Command {
   contradiction  judges memories once more
   embed          gives memories vectors that have none of the embedder in use
   graph          reads what memories name that were not read before
+  reindex        has memories found by what they are about, stored before that was indexed
 
 With --dry-run it prints exactly what the job would change, and changes nothing.`,
 		Example: `  oxbow job run decay --scope user --dry-run

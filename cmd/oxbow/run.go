@@ -11,6 +11,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
+	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -62,8 +63,13 @@ func (p *printer) runs(runs []oxbow.Run) {
 // tallied writes a run's counts, and why it stopped.
 func tallied(r oxbow.Run) string {
 	var parts []string
+	due := r.Counts[jobs.Due]
 	for name, n := range r.Counts {
-		if n != 0 {
+		switch {
+		case n == 0 || name == jobs.Due:
+		case due > 0:
+			parts = append(parts, fmt.Sprintf("%d of %d %s", n, due, name))
+		default:
 			parts = append(parts, fmt.Sprintf("%d %s", n, name))
 		}
 	}

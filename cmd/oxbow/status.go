@@ -45,6 +45,13 @@ func (p *printer) status(st engine.Status) {
 		}
 		p.pair("vectors", fmt.Sprintf("%s no vector of %s yet%s", number(st.Bare, "memory has", "memories have"), st.Embedder, hint))
 	}
+	if st.Hintless > 0 {
+		hint := ""
+		if st.Pending == 0 {
+			hint = "; index them with: oxbow job run reindex --all"
+		}
+		p.pair("index", fmt.Sprintf("%s not found by what %s about yet%s", number(st.Hintless, "memory is", "memories are"), map[bool]string{true: "it is", false: "they are"}[st.Hintless == 1], hint))
+	}
 	var turns []string
 	for _, k := range []oxbow.TurnState{oxbow.TurnExtracted, oxbow.TurnWaiting, oxbow.TurnFailed, oxbow.TurnErased} {
 		if n := st.Turns[k]; n > 0 {

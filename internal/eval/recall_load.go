@@ -37,6 +37,9 @@ type Loading struct {
 	// Embedder fills the vectors, of the text that the job embed takes. Defaults
 	// to nil: there are none.
 	Embedder llm.Embedder
+	// Details reads the details that are kept with a memory, by whose hints it is
+	// found too. Defaults to nil: there are none.
+	Details func(text string, saidAt time.Time) []oxbow.Detail
 	// Progress is told how many memories stand so far, now and then. Defaults to
 	// nil.
 	Progress func(n int)
@@ -66,6 +69,9 @@ func Load(ctx context.Context, st store.Store, scope oxbow.Scope, s RecallStore,
 		}
 		if cut {
 			out.Cut++
+		}
+		if how.Details != nil {
+			made.Content.Details = how.Details(made.Content.Text, made.SaidAt)
 		}
 		if end := m.At.AddDate(0, 0, 1); end.After(out.Now) || i == 0 {
 			out.Now = end

@@ -228,15 +228,15 @@ func derivedArgs(m oxbow.Memory) []any {
 const insertMemory = `
 	INSERT INTO memories (id, scope, status, replaced_by, kind, slot, key, content_id, digest, content_version, importance,
 		rating, rated, confirmations, source, pinned, said_at, confirmed_at, touched_at, expires_at, review_at, turn,
-		conversation, quote, derived, created_at, version, access_count, last_used_at, ref_time, half_life, fades_at, rank_key)
+		conversation, quote, derived, created_at, version, access_count, last_used_at, ref_time, half_life, fades_at, rank_key, hints, hint_rules)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
-		$26, $27, $28, $29, $30, $31, $32, $33)`
+		$26, $27, $28, $29, $30, $31, $32, $33, $34, $35)`
 
 func insertRows(b *batch, scope int64, p *store.Plan) {
 	for _, m := range p.Created {
 		args := append([]any{m.ID, scope, m.Status, m.ReplacedBy}, stateArgs(m)...)
 		args = append(args, ts(m.CreatedAt), m.Version, m.AccessCount, orNull(m.LastUsedAt))
-		b.exec("store memory "+m.ID, insertMemory, append(args, derivedArgs(m)...)...)
+		b.exec("store memory "+m.ID, insertMemory, append(append(args, derivedArgs(m)...), p.IndexOf(m).Hints, text.HintRules)...)
 	}
 }
 
@@ -258,13 +258,17 @@ func writeTerms(b *batch, scope int64, p *store.Plan) {
 	}
 	total := 0
 	for _, m := range p.Indexed {
-		terms, length := text.Analyse(store.SearchText(m))
-		hashes, tfs := make([]int64, len(terms)), make([]int, len(terms))
-		for i, term := range terms {
-			hashes[i], tfs[i] = term.Hash, term.TF
+		in := p.IndexOf(m)
+		pairs := in.Pairs()
+		hashes, tfs := make([]int64, len(pairs)), make([]int64, len(pairs))
+		for i, row := range pairs {
+			hashes[i], tfs[i] = row[0], row[1]
 		}
-		b.exec("index memory "+m.ID, insertTerms, scope, m.ID, hashes, tfs, length)
-		total += length
+		b.exec("index memory "+m.ID, insertTerms, scope, m.ID, hashes, tfs, in.Length)
+		if m.ContentVersion > 1 { // else it was noted when the row was made
+			b.exec("index memory "+m.ID, noteHints, in.Hints, text.HintRules, m.ID)
+		}
+		total += in.Length
 	}
 	b.exec("count the terms", countTerms, len(p.Indexed), total, scope)
 }
@@ -274,6 +278,7 @@ const deleteTerms = `
 
 // dropTerms takes a memory's words, as it has them in Content, out of the index.
 func dropTerms(b *batch, scope int64, m oxbow.Memory) {
+	dropHints(b, scope, m.ID)
 	terms, length := text.Analyse(store.SearchText(m))
 	hashes := make([]int64, len(terms))
 	for i, term := range terms {

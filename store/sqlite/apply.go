@@ -140,14 +140,15 @@ func derivedArgs(m oxbow.Memory) []any {
 const insertMemory = `
 	INSERT INTO memories (id, scope, status, replaced_by, kind, slot, key, content_id, digest, content_version, importance,
 		rating, rated, confirmations, source, pinned, said_at, confirmed_at, touched_at, expires_at, review_at, turn,
-		conversation, quote, derived, created_at, version, access_count, last_used_at, ref_time, half_life, fades_at, rank_key)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		conversation, quote, derived, created_at, version, access_count, last_used_at, ref_time, half_life, fades_at, rank_key, hints, hint_rules)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 func (t *tx) insertRows(ctx context.Context, scope int64, p *store.Plan) error {
 	for _, m := range p.Created {
 		args := append([]any{m.ID, scope, m.Status, m.ReplacedBy}, stateArgs(m)...)
 		args = append(args, m.CreatedAt.UnixMilli(), m.Version, m.AccessCount, ms(m.LastUsedAt))
-		if _, err := t.q.exec(ctx, insertMemory, append(args, derivedArgs(m)...)...); err != nil {
+		args = append(append(args, derivedArgs(m)...), jsonList(p.IndexOf(m).Hints), text.HintRules)
+		if _, err := t.q.exec(ctx, insertMemory, args...); err != nil {
 			return translate(err, "store memory "+m.ID)
 		}
 	}
@@ -172,15 +173,16 @@ func (t *tx) writeTerms(ctx context.Context, scope int64, p *store.Plan) error {
 	}
 	total := 0
 	for _, m := range p.Indexed {
-		terms, length := text.Analyse(store.SearchText(m))
-		pairs := make([][2]int64, len(terms))
-		for i, term := range terms {
-			pairs[i] = [2]int64{term.Hash, int64(term.TF)}
-		}
-		if _, err := t.q.exec(ctx, insertTerms, scope, m.ID, length, jsonList(pairs)); err != nil {
+		in := p.IndexOf(m)
+		if _, err := t.q.exec(ctx, insertTerms, scope, m.ID, in.Length, jsonList(in.Pairs())); err != nil {
 			return translate(err, "index memory "+m.ID)
 		}
-		total += length
+		if m.ContentVersion > 1 { // else it was noted when the row was made
+			if _, err := t.q.exec(ctx, noteHints, jsonList(in.Hints), text.HintRules, m.ID); err != nil {
+				return translate(err, "index memory "+m.ID)
+			}
+		}
+		total += in.Length
 	}
 	if len(p.Indexed) == 0 {
 		return nil
@@ -195,6 +197,9 @@ const deleteTerms = `
 
 // dropTerms takes a memory's words, as it has them in Content, out of the index.
 func (t *tx) dropTerms(ctx context.Context, scope int64, m oxbow.Memory) error {
+	if err := t.dropHints(ctx, scope, m.ID); err != nil {
+		return err
+	}
 	terms, length := text.Analyse(store.SearchText(m))
 	hashes := make([]int64, len(terms))
 	for i, term := range terms {

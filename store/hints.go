@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/text"
+)
+
+// HintReader finds memories that are not indexed by the hints of their details:
+// what was stored before there were any, or by older rules (text.HintRules).
+type HintReader interface {
+	// WithoutHints gives a page of them, by id, erased and quarantined ones left out.
+	WithoutHints(ctx context.Context, s oxbow.Scope, after string, limit int) ([]oxbow.Memory, error)
+	// CountWithoutHints counts them; an empty scope name counts the tenant's.
+	CountWithoutHints(ctx context.Context, s oxbow.Scope) (int, error)
+}
+
+// HintWriter indexes memories by hints. Apply does it for what it stores.
+type HintWriter interface {
+	// PutHints indexes memories by the hints of the details that are given with
+	// them, in the place of those that they had, and gives how many it indexed:
+	// one that was edited or erased since it was read is left out. Their content
+	// does not change, and nothing is written to the log. Idempotent.
+	PutHints(ctx context.Context, s oxbow.Scope, ms []oxbow.Memory) (int, error)
+}
+
+// Indexed is what of a memory stands in the index.
+type Indexed struct {
+	Terms  []text.Term // of its words
+	Hints  []int64     // of its details; they add nothing to its length
+	Length int         // in terms
+}
+
+// IndexOf gives the terms and hints of a memory.
+func IndexOf(m oxbow.Memory) Indexed {
+	out := Indexed{Hints: []int64{}}
+	out.Terms, out.Length = text.Analyse(SearchText(m))
+	for _, c := range text.Hints(m.Content.Details, out.Terms) {
+		out.Hints = append(out.Hints, text.HintHash(c))
+	}
+	return out
+}
+
+type indexKey struct {
+	id      string
+	version int
+}
+
+// IndexOf is the function of that name, which asks once for each content.
+func (p *Plan) IndexOf(m oxbow.Memory) Indexed {
+	k := indexKey{m.ID, m.ContentVersion}
+	in, ok := p.index[k]
+	if !ok {
+		in = IndexOf(m)
+		if p.index == nil {
+			p.index = map[indexKey]Indexed{}
+		}
+		p.index[k] = in
+	}
+	return in
+}
+
+// Pairs gives the rows of the index, each a hash and how often it occurs.
+func (in Indexed) Pairs() [][2]int64 {
+	out := make([][2]int64, 0, len(in.Terms)+len(in.Hints))
+	for _, t := range in.Terms {
+		out = append(out, [2]int64{t.Hash, int64(t.TF)})
+	}
+	for _, c := range in.Hints {
+		out = append(out, [2]int64{c, 1})
+	}
+	return out
+}
