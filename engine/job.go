@@ -19,6 +19,41 @@ func (e *Engine) CancelJob(ctx context.Context, tenant string, id int64) error {
 	return e.ownJob(ctx, tenant, id, func(ctx context.Context, tx store.Tx) error { return tx.CancelJob(ctx, id) })
 }
 
+// CancelRun stops a run of the tenant: its jobs are cancelled, running or not,
+// what it did stays, and a new one goes on with what is left. Conflict when it
+// has ended.
+func (e *Engine) CancelRun(ctx context.Context, tenant, id string) (oxbow.Run, error) {
+	run, err := e.Run(ctx, tenant, id)
+	if err != nil {
+		return run, err
+	}
+	err = e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+		if run, err = tx.Run(ctx, tenant, run.ID); err != nil {
+			return err
+		}
+		if run.Status != oxbow.RunRunning {
+			return oxbow.Errorf(oxbow.CodeConflict, "the run %s is %s: only one that is running can be cancelled", Short(run.ID), run.Status)
+		}
+		found, err := tx.ListJobs(ctx, store.JobFilter{Tenant: tenant, Run: run.ID, Limit: 1000})
+		if err != nil {
+			return err
+		}
+		for _, j := range found {
+			if j.FinalizedAt.IsZero() {
+				if err := tx.CancelJob(ctx, j.ID); err != nil {
+					return err
+				}
+			}
+		}
+		stopped := run
+		stopped.Status, stopped.FinishedAt, stopped.Counts = oxbow.RunStopped, e.now(), nil
+		stopped.Note = "it was cancelled; go on with: oxbow job run " + run.Name + " --scope " + run.Scope.Name
+		run.Status, run.FinishedAt, run.Note = stopped.Status, stopped.FinishedAt, stopped.Note
+		return tx.PutRun(ctx, stopped)
+	})
+	return run, err
+}
+
 // RetryJob makes a job of the tenant available at once; conflict when it is
 // completed, because what it does is done once.
 func (e *Engine) RetryJob(ctx context.Context, tenant string, id int64) error {

@@ -19,7 +19,7 @@ type Status struct {
 	Judge     string                  `json:"judge"`
 	Embedder  string                  `json:"embedder,omitempty"` // its id; empty when there is none
 	Bare      int                     `json:"without_vector"`     // memories that have no vector of it
-	Hintless   int                     `json:"without_hints"`       // memories that are not indexed by hints yet
+	Hintless  int                     `json:"without_hints"`      // memories that are not indexed by hints yet
 	Memories  map[oxbow.Status]int    `json:"memories"`
 	Turns     map[oxbow.TurnState]int `json:"turns"`
 	Queues    []store.QueueStat       `json:"queues"`

@@ -27,6 +27,7 @@ func TestEmbed(t *testing.T) {
 		story{"retries what an embedder got wrong, and gives it up in the end", embedderWrong},
 		story{"gives everything a vector of another embedder, and keeps the two apart", changesEmbedder},
 		story{"goes on where a run was stopped", embedsOn},
+		story{"stops between two batches when its run is cancelled, and another run goes on", embedsUntilCancelled},
 		story{"hands a long run on to another job", embedsInParts},
 	)
 }
@@ -119,7 +120,7 @@ func embedsMissing(b *lab.Bench) {
 	wantMissing(b, e, 1)
 	run := embedAll(b)
 	wantEmbedded(b, e, one.ID)
-	equal(b, "the run", fmt.Sprintf("%s %v", run.Status, run.Counts), "done map[embedded:1]")
+	equal(b, "the run", fmt.Sprintf("%s %v", run.Status, run.Counts), "done map[due:1 embedded:1]")
 	b.Clock.Add(time.Minute)
 	run = embedAll(b)
 	equal(b, "a second run", fmt.Sprintf("%s %v", run.Status, run.Counts), "done map[]")
@@ -238,7 +239,7 @@ func changesEmbedder(b *lab.Bench) {
 	two := b.Remember(lab.Statement{Text: "coffee: black"})
 	b.Drain()
 	wantMissing(b, second, 1)
-	equal(b, "the run", fmt.Sprint(embedAll(b).Counts), "map[embedded:1]")
+	equal(b, "the run", fmt.Sprint(embedAll(b).Counts), "map[due:1 embedded:1]")
 	wantEmbedded(b, second, one.ID, two.ID)
 	wantEmbedded(b, first, one.ID)
 	if vectorOf(b, first, two.ID) != nil {
@@ -288,4 +289,37 @@ func embedsInParts(b *lab.Bench) {
 	if run.Status != oxbow.RunDone || run.Counts["embedded"] != 520 || kindsOf(b)["embed"] < 3 {
 		b.Fatalf("%v %v in %d jobs", run.Status, run.Counts, kindsOf(b)["embed"])
 	}
+}
+
+func embedsUntilCancelled(b *lab.Bench) {
+	const n = 600
+	b.Judge.Down = func() error { return &llm.AwayError{} }
+	for i := range n {
+		b.Remember(lab.Statement{Text: fmt.Sprintf("filler%d: x", i)})
+	}
+	b.Drain()
+	e := &lab.Embedder{}
+	b.Embed(e)
+	calls, stopped := 0, oxbow.Run{}
+	e.Down = func() error {
+		if calls++; calls == 2 {
+			running := must(b.DB.ListRuns(b.Ctx, store.RunFilter{Tenant: b.Scope.Tenant, Name: "embed", Status: oxbow.RunRunning, Limit: 9}))(b)
+			stopped = must(b.Engine.CancelRun(b.Ctx, b.Scope.Tenant, running[0].ID))(b)
+		}
+		return nil
+	}
+	run := embedAll(b)
+	if run.ID != stopped.ID || run.Status != oxbow.RunStopped || run.Counts["embedded"] != 256 || run.Counts["due"] != n || !strings.Contains(run.Note, "oxbow job run embed") {
+		b.Fatalf("the run that was cancelled stands at %v %v %q", run.Status, run.Counts, run.Note)
+	}
+	if _, err := b.Engine.CancelRun(b.Ctx, b.Scope.Tenant, run.ID); oxbow.CodeOf(err) != oxbow.CodeConflict {
+		b.Errorf("it can be cancelled twice: %v", err)
+	}
+	wantMissing(b, e, n-256)
+	b.Clock.Add(time.Hour)
+	again := embedAll(b)
+	if again.ID == run.ID || again.Status != oxbow.RunDone || again.Counts["embedded"] != n-256 || again.Counts["due"] != n-256 {
+		b.Fatalf("the next run ended as %v %v", again.Status, again.Counts)
+	}
+	wantMissing(b, e, 0)
 }

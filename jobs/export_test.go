@@ -36,6 +36,8 @@ func Do(ctx context.Context, d Deps, row *rivertype.JobRow) error {
 		return doAs(ctx, row, &embedWorker{Deps: d})
 	case "graph":
 		return doAs(ctx, row, &graphWorker{Deps: d})
+	case "reindex":
+		return doAs(ctx, row, &reindexWorker{Deps: d})
 	}
 	return fmt.Errorf("no job of kind %q", row.Kind)
 }

@@ -84,7 +84,9 @@ func (d Deps) beginFilling(ctx context.Context, a About, f filling) (oxbow.Run, 
 	run = oxbow.Run{ID: a.Run, Scope: a.scope(), Name: f.name, Trigger: a.Trigger, Status: oxbow.RunRunning,
 		About: Milli(a.Now), StartedAt: d.now()}
 	counted := run
-	counted.Counts = map[string]int{Due: left}
+	if left > 0 {
+		counted.Counts = map[string]int{Due: left}
+	}
 	return run, d.Store.InTx(ctx, func(ctx context.Context, tx store.Tx) error { return tx.PutRun(ctx, counted) })
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 func runCommand(a *app) *cobra.Command {
-	return group(a, "run", "See what jobs did together", runListCommand(a), runShowCommand(a))
+	return group(a, "run", "See what jobs did together, and stop them", runListCommand(a), runShowCommand(a), runCancelCommand(a))
 }
 
 func runListCommand(a *app) *cobra.Command {
@@ -107,6 +107,20 @@ func runShowCommand(a *app) *cobra.Command {
 				p.run(run)
 				p.events(events, lines)
 			})
+		}),
+	}
+}
+
+func runCancelCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "cancel ID", Short: "Stop a run, such as one that embeds a whole scope", Args: exactly("the id of a run"),
+		Long: "Stop a run and cancel its jobs. What it did stays; started anew, embed and reindex go on with what is left.",
+		RunE: a.command(func(ctx context.Context, s *session, args []string) error {
+			run, err := s.engine.CancelRun(ctx, s.tenant, args[0])
+			if err != nil {
+				return err
+			}
+			return s.show([]oxbow.Run{run}, func(p *printer) { p.runs([]oxbow.Run{run}) })
 		}),
 	}
 }

@@ -36,6 +36,8 @@ func RunAdmin(t *testing.T, d Dialect) {
 		f.get("a")
 	})
 
+	t.Run("finds what has no hints yet, and gives it some", func(t *testing.T) { testOldHints(t, d) })
+
 	t.Run("migrates when several processes do it at once", func(t *testing.T) {
 		f := setup(t, nil)
 		open := d.Empty(t)

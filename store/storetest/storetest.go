@@ -74,7 +74,7 @@ var shared = []part{
 	{"search", testSearch}, {"ranking", testRanking}, {"match", testMatch}, {"beside", testBeside}, {"resolve", testResolve}, {"log", testLog}, {"turns", testTurns},
 	{"scopes", testScopes}, {"schedules", testSchedules}, {"passes", testPasses}, {"retire", testRetire}, {"runs", testRuns}, {"text", testText},
 	{"budgets", testBudgets}, {"calls", testCalls}, {"answers", testAnswers}, {"access", testAccess}, {"health", testHealth}, {"shown", testShown}, {"cues", testCues}, {"requests", testRequests},
-	{"vectors", testVectors}, {"vector pages", testVectorPages}, {"nearest", testNearest}, {"graph", testGraph}, {"walk", testWalk}, {"graph erase", testGraphErase}, {"hub", testHub}, {"graph joins", testGraphJoins}, {"nodes", testNodes},
+	{"vectors", testVectors}, {"hints", testHints}, {"vector pages", testVectorPages}, {"nearest", testNearest}, {"graph", testGraph}, {"walk", testWalk}, {"graph erase", testGraphErase}, {"hub", testHub}, {"graph joins", testGraphJoins}, {"nodes", testNodes},
 }
 
 // alone are the parts with a store each: those that check all of a database,
