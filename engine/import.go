@@ -480,8 +480,8 @@ func (i *importer) takeDiscarded(ctx context.Context, tx store.Tx, batch []carry
 	return taken{fresh: len(batch)}, nil
 }
 
-// afterImport enqueues what follows: turns that wait are read, and memories that
-// came without a vector get one.
+// afterImport enqueues what follows: turns that wait are read, and memories and
+// nodes of the graph that came without a vector get one.
 func (e *Engine) afterImport(ctx context.Context, scopes []oxbow.Scope, out *Imported) error {
 	for _, s := range scopes {
 		counts, err := e.st.CountTurns(ctx, s)
@@ -496,21 +496,34 @@ func (e *Engine) afterImport(ctx context.Context, scopes []oxbow.Scope, out *Imp
 				return err
 			}
 		}
-		if e.deps.Embedder == nil {
-			continue
+		for _, name := range []string{"embed", "graph"} {
+			missing, err := e.missing(ctx, s, name)
+			if err != nil {
+				return err
+			}
+			if !missing {
+				continue
+			}
+			runs, err := e.RunJob(ctx, Order{Name: name, Tenant: s.Tenant, Scopes: []string{s.Name}})
+			if err != nil {
+				return fmt.Errorf("enqueue %s of %s: %w", name, s.Name, err)
+			}
+			out.Runs = append(out.Runs, runs...)
 		}
-		_, without, err := e.st.CountVectors(ctx, s, e.deps.Embedder.ID())
-		if err != nil {
-			return err
-		}
-		if without == 0 {
-			continue
-		}
-		runs, err := e.RunJob(ctx, Order{Name: "embed", Tenant: s.Tenant, Scopes: []string{s.Name}})
-		if err != nil {
-			return fmt.Errorf("enqueue the vectors of %s: %w", s.Name, err)
-		}
-		out.Runs = append(out.Runs, runs...)
 	}
 	return nil
+}
+
+// missing tells whether memories of a scope came without a vector, or nodes of its
+// graph without one.
+func (e *Engine) missing(ctx context.Context, s oxbow.Scope, name string) (bool, error) {
+	if e.deps.Embedder == nil || name == "graph" && e.deps.Grapher == nil {
+		return false, nil
+	}
+	if name == "embed" {
+		_, without, err := e.st.CountVectors(ctx, s, e.deps.Embedder.ID())
+		return without > 0, err
+	}
+	bare, err := e.st.WithoutNodeVector(ctx, s, e.deps.Embedder.ID(), nil, "", 1)
+	return len(bare) > 0, err
 }

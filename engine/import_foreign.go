@@ -3,6 +3,9 @@ package engine
 import (
 	"context"
 	"io"
+	"slices"
+
+	"github.com/riverqueue/river"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/carry"
@@ -204,16 +207,24 @@ func (f *foreign) store(ctx context.Context, s oxbow.Scope, batch []arrival) (ta
 			if err != nil {
 				return err
 			}
+			next := e.deps.FollowUps(of, jobs.Created([]oxbow.Memory{a.m}, done))
 			if a.graph != nil {
 				if _, err := tx.PutGraph(ctx, s, a.graph.Part(a.m.ID, 1)); err != nil {
 					return err
 				}
+				next = slices.DeleteFunc(next, reads) // nobody reads it better than who wrote it
 			}
-			if err := tx.Enqueue(ctx, e.deps.FollowUps(of, jobs.Created([]oxbow.Memory{a.m}, done))); err != nil {
+			if err := tx.Enqueue(ctx, next); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	return got, err
+}
+
+// reads tells whether a job reads a memory for the graph.
+func reads(p river.InsertManyParams) bool {
+	_, yes := p.Args.(jobs.Graph)
+	return yes
 }

@@ -500,7 +500,6 @@ func ReadTold(t Told, salt, body string) (Told, error) {
 // others are other names of it.
 type Mentioned struct {
 	Memory, Name, Type, Description string
-	ContentVersion                  int
 	Node                            int64
 	Own                             bool
 }
@@ -511,19 +510,21 @@ type Related struct {
 	From, To     int64
 }
 
-// GatherGraph puts together what memories say. The names come by memory, a
-// node's own before its others.
-func GatherGraph(names []Mentioned, edges []Related) []GraphPart {
-	var out []GraphPart
-	at := map[string]int{}     // memory to part
+// GatherGraph puts together what memories say. reads are the memories that were
+// read for the graph, with nothing in them yet; the names come by memory, a node's
+// own before its others.
+func GatherGraph(reads []GraphPart, names []Mentioned, edges []Related) []GraphPart {
+	out := slices.Clone(reads)
+	at := map[string]int{} // memory to part
+	for i, p := range out {
+		at[p.Memory] = i
+	}
 	entity := map[string]int{} // memory and node to entity
 	place := func(memory string, node int64) string { return fmt.Sprint(memory, " ", node) }
 	for _, n := range names {
 		i, ok := at[n.Memory]
 		if !ok {
-			i = len(out)
-			at[n.Memory] = i
-			out = append(out, GraphPart{Memory: n.Memory, ContentVersion: n.ContentVersion})
+			continue
 		}
 		p := &out[i]
 		j, known := entity[place(n.Memory, n.Node)]

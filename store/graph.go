@@ -39,7 +39,8 @@ type GraphReader interface {
 	// often said first, at most Limit, and tells whether there may be more.
 	EdgesOf(ctx context.Context, q EdgeQuery) (edges []GraphEdge, cut bool, err error)
 	// WithoutGraph gives a page, by id, of the memories of a scope, erased and
-	// quarantined ones left out, that a grapher has not read.
+	// quarantined ones left out, that a grapher has not read and whose part did not
+	// come with them (GraphImported).
 	WithoutGraph(ctx context.Context, s oxbow.Scope, grapher, after string, limit int) ([]oxbow.Memory, error)
 }
 
@@ -136,6 +137,10 @@ type GraphEnd struct {
 
 // EdgeMemories is how many of its memories an edge is given with.
 const EdgeMemories = 8
+
+// GraphImported stands for the reader of a part that came with a memory from
+// another program: it knows better than any grapher.
+const GraphImported = "import"
 
 // GraphPart is what one memory says.
 type GraphPart struct {

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // The formats that an import reads: an export of Oxbow; what mem0 gives back when
@@ -463,7 +464,7 @@ func graphOf(es ...Entity) *Graph {
 			es[i].Aliases = []string{plain}
 		}
 	}
-	return &Graph{Entities: es}
+	return &Graph{By: store.GraphImported, Entities: es}
 }
 
 // readable puts spaces for what joins words in names.

@@ -117,9 +117,11 @@ type Memory struct {
 	Vectors  []Vector        `json:"vectors,omitempty"`
 }
 
-// Graph is what a memory says in the graph.
+// Graph is what a memory says in the graph; without entities it says that it was
+// read, and names nothing.
 type Graph struct {
-	Entities  []Entity   `json:"entities"`
+	By        string     `json:"by,omitempty"` // who read it
+	Entities  []Entity   `json:"entities,omitempty"`
 	Relations []Relation `json:"relations,omitempty"`
 }
 
@@ -201,12 +203,9 @@ func (l Line) In() oxbow.Scope {
 	return oxbow.Scope{}
 }
 
-// GraphOf gives a part of the graph as a line has it, nil for an empty one.
+// GraphOf gives a part of the graph as a line has it.
 func GraphOf(p store.GraphPart) *Graph {
-	if len(p.Entities) == 0 {
-		return nil
-	}
-	g := &Graph{}
+	g := &Graph{By: p.Grapher}
 	for _, e := range p.Entities {
 		g.Entities = append(g.Entities, Entity(e))
 	}
@@ -218,7 +217,7 @@ func GraphOf(p store.GraphPart) *Graph {
 
 // Part gives what a line says of the graph as the store takes it.
 func (g *Graph) Part(memory string, contentVersion int) store.GraphPart {
-	p := store.GraphPart{Memory: memory, ContentVersion: contentVersion}
+	p := store.GraphPart{Memory: memory, ContentVersion: contentVersion, Grapher: g.By}
 	for _, e := range g.Entities {
 		p.Entities = append(p.Entities, store.GraphEntity(e))
 	}

@@ -110,13 +110,16 @@ func (r reader) TurnsOf(ctx context.Context, tenant string, ids []string) ([]oxb
 }
 
 const (
+	readsOf = `
+		SELECT m.id, m.content_version, g.grapher
+		FROM memories m JOIN graph_read g ON g.memory = m.seq WHERE m.id = ANY($1) AND greatest(m.scope, m.scope) = $2 ORDER BY 1`
 	namesOf = `
-		SELECT m.id, m.content_version, x.alias, x.name, x.type, x.description, true AS own
+		SELECT m.id, x.alias, x.name, x.type, x.description, true AS own
 		FROM memories m JOIN graph_mentions x ON x.memory = m.seq WHERE m.id = ANY($1) AND greatest(m.scope, m.scope) = $2
 		UNION ALL
-		SELECT m.id, m.content_version, x.alias, x.name, '', '', false
+		SELECT m.id, x.alias, x.name, '', '', false
 		FROM memories m JOIN graph_same x ON x.memory = m.seq
-		WHERE m.id = ANY($1) AND greatest(m.scope, m.scope) = $2 ORDER BY 1, 7 DESC, 4`
+		WHERE m.id = ANY($1) AND greatest(m.scope, m.scope) = $2 ORDER BY 1, 6 DESC, 3`
 	edgesOf = `
 		SELECT m.id, e.from_alias, e.to_alias, e.type
 		FROM memories m JOIN graph_edge_mentions x ON x.memory = m.seq JOIN graph_edges e ON e.seq = x.edge
@@ -129,18 +132,25 @@ func (r reader) GraphOf(ctx context.Context, s oxbow.Scope, ids []string) ([]sto
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
+	reads, err := collect(ctx, r.in(s), "read the graph", func(rows pgx.Rows) (p store.GraphPart, err error) {
+		err = rows.Scan(&p.Memory, &p.ContentVersion, &p.Grapher)
+		return p, err
+	}, readsOf, ids, seq)
+	if err != nil || len(reads) == 0 {
+		return nil, err
+	}
 	names, err := collect(ctx, r.in(s), "read the graph", func(rows pgx.Rows) (n store.Mentioned, err error) {
-		err = rows.Scan(&n.Memory, &n.ContentVersion, &n.Node, &n.Name, &n.Type, &n.Description, &n.Own)
+		err = rows.Scan(&n.Memory, &n.Node, &n.Name, &n.Type, &n.Description, &n.Own)
 		return n, err
 	}, namesOf, ids, seq)
-	if err != nil || len(names) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	edges, err := collect(ctx, r.in(s), "read the graph", func(rows pgx.Rows) (e store.Related, err error) {
 		err = rows.Scan(&e.Memory, &e.From, &e.To, &e.Type)
 		return e, err
 	}, edgesOf, ids, seq)
-	return store.GatherGraph(names, edges), err
+	return store.GatherGraph(reads, names, edges), err
 }
 
 const embeddersOf = `SELECT DISTINCT embedder FROM vectors WHERE scope = $1 AND dimensions > 0 ORDER BY embedder`

@@ -111,14 +111,18 @@ func (r reader) TurnsOf(ctx context.Context, tenant string, ids []string) ([]oxb
 }
 
 const (
+	readsOf = `
+		SELECT m.id, m.content_version, g.grapher
+		FROM json_each(?1) j CROSS JOIN memories m ON m.id = j.value CROSS JOIN graph_read g ON g.memory = m.seq
+		WHERE m.scope = ?2 ORDER BY 1`
 	namesOf = `
-		SELECT m.id, m.content_version, x.alias, x.name, x.type, x.description, 1 AS own
+		SELECT m.id, x.alias, x.name, x.type, x.description, 1 AS own
 		FROM json_each(?1) j CROSS JOIN memories m ON m.id = j.value CROSS JOIN graph_mentions x ON x.memory = m.seq
 		WHERE m.scope = ?2
 		UNION ALL
-		SELECT m.id, m.content_version, x.alias, x.name, '', '', 0
+		SELECT m.id, x.alias, x.name, '', '', 0
 		FROM json_each(?1) j CROSS JOIN memories m ON m.id = j.value CROSS JOIN graph_same x ON x.memory = m.seq
-		WHERE m.scope = ?2 ORDER BY 1, 7 DESC, 4`
+		WHERE m.scope = ?2 ORDER BY 1, 6 DESC, 3`
 	edgesOf = `
 		SELECT m.id, e.from_alias, e.to_alias, e.type
 		FROM json_each(?1) j CROSS JOIN memories m ON m.id = j.value CROSS JOIN graph_edge_mentions x ON x.memory = m.seq
@@ -133,18 +137,25 @@ func (r reader) GraphOf(ctx context.Context, s oxbow.Scope, ids []string) ([]sto
 		return nil, err
 	}
 	list := jsonList(ids)
+	reads, err := collect(ctx, r.q, "read the graph", func(rows *sql.Rows) (p store.GraphPart, err error) {
+		err = rows.Scan(&p.Memory, &p.ContentVersion, &p.Grapher)
+		return p, err
+	}, readsOf, list, seq)
+	if err != nil || len(reads) == 0 {
+		return nil, err
+	}
 	names, err := collect(ctx, r.q, "read the graph", func(rows *sql.Rows) (n store.Mentioned, err error) {
-		err = rows.Scan(&n.Memory, &n.ContentVersion, &n.Node, &n.Name, &n.Type, &n.Description, &n.Own)
+		err = rows.Scan(&n.Memory, &n.Node, &n.Name, &n.Type, &n.Description, &n.Own)
 		return n, err
 	}, namesOf, list, seq)
-	if err != nil || len(names) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	edges, err := collect(ctx, r.q, "read the graph", func(rows *sql.Rows) (e store.Related, err error) {
 		err = rows.Scan(&e.Memory, &e.From, &e.To, &e.Type)
 		return e, err
 	}, edgesOf, list, seq)
-	return store.GatherGraph(names, edges), err
+	return store.GatherGraph(reads, names, edges), err
 }
 
 const embeddersOf = `SELECT DISTINCT embedder FROM vectors WHERE scope = ? AND dimensions > 0 ORDER BY embedder`

@@ -190,7 +190,7 @@ func (r reader) EdgesOf(ctx context.Context, q store.EdgeQuery) ([]store.GraphEd
 }
 
 const withoutGraph = selectMemory + `
-	WHERE m.scope = ?2 AND m.id > ?3 AND ` + embeddable + ` AND NOT EXISTS (SELECT 1 FROM graph_read g WHERE g.memory = m.seq AND g.grapher = ?1)
+	WHERE m.scope = ?2 AND m.id > ?3 AND ` + embeddable + ` AND NOT EXISTS (SELECT 1 FROM graph_read g WHERE g.memory = m.seq AND g.grapher IN (?1, '` + store.GraphImported + `'))
 	ORDER BY m.id LIMIT ?4`
 
 // WithoutGraph implements store.GraphReader.
