@@ -206,6 +206,20 @@ func toolsAnnotated(c *client) {
 		if tool.InputSchema == nil || tool.OutputSchema == nil {
 			c.Errorf("%s has no schema", tool.Name)
 		}
+		raw, err := json.Marshal(tool.InputSchema)
+		c.Must(err)
+		var in struct{ Properties map[string]json.RawMessage }
+		c.Must(json.Unmarshal(raw, &in))
+		for name := range in.Properties {
+			for _, like := range []string{"url", "uri", "host", "endpoint", "base", "address", "server", "proxy"} {
+				if strings.Contains(strings.ToLower(name), like) { // a model's address is configuration, and no agent's
+					c.Errorf("%s takes %q, which looks like an address", tool.Name, name)
+				}
+			}
+		}
+		if len(in.Properties) == 0 {
+			c.Errorf("%s takes nothing: its schema is %s", tool.Name, raw)
+		}
 	}
 	slices.Sort(names)
 	c.equal("the tools", strings.Join(names, " "), "memory_explain memory_forget memory_get memory_query memory_used memory_write")
