@@ -124,6 +124,8 @@ func (b *tab) fill() (m, old oxbow.Memory) {
 	_, err := b.Engine.Edit(b.Ctx, b.Scope.Tenant, m.ID, lab.Edit{Text: &words})
 	b.Must(err)
 	b.finish()
+	m = b.Get(m.ID)
+	b.name(m)
 	return m, old
 }
 

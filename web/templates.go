@@ -41,7 +41,7 @@ func (c *Console) parse() {
 }
 
 // inTab says under which tab a page stands.
-var inTab = map[string]string{"overview": "", "memories": "memories", "memory": "memories", "scopes": "scopes", "scope": "scopes", "runs": "runs",
+var inTab = map[string]string{"overview": "", "memories": "memories", "memory": "memories", "graph": "graph", "scopes": "scopes", "scope": "scopes", "runs": "runs",
 	"run": "runs", "jobs": "jobs", "schedule": "schedule", "review": "review", "health": "health", "events": "events", "problem": "-", "login": "-"}
 
 // plain gives memory text with the marks that a reader could not see, or that

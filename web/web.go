@@ -61,7 +61,7 @@ const Root = "/console/"
 
 // tabs are the pages of the menu, in its order.
 var tabs = []struct{ Path, Name string }{
-	{"", "Overview"}, {"memories", "Memories"}, {"scopes", "Scopes"}, {"runs", "Runs"}, {"jobs", "Jobs"},
+	{"", "Overview"}, {"memories", "Memories"}, {"graph", "Graph"}, {"scopes", "Scopes"}, {"runs", "Runs"}, {"jobs", "Jobs"},
 	{"schedule", "Schedule"}, {"review", "Review"}, {"health", "Health"}, {"events", "Events"},
 }
 
@@ -81,6 +81,7 @@ func New(cfg Config) *Console {
 	c.page("{$}", "overview", c.overview)
 	c.page("memories", "memories", c.memories)
 	c.page("memories/{id}", "memory", c.memory)
+	c.page("graph", "graph", c.named)
 	c.page("scopes", "scopes", c.scopes)
 	c.page("scopes/{scope}", "scope", c.scope)
 	c.page("runs", "runs", c.runs)

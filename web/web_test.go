@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -101,7 +102,7 @@ func (c *console) finish() {
 
 // everyPage lists the pages that have something to show of a memory and a run.
 func everyPage(memory, run string) []string {
-	return []string{"", "memories", "memories?status=all", "memories?q=tea&scope=user:ada", "memories/" + memory, "scopes", "scopes/user:ada", "runs", "runs?plan=decay",
+	return []string{"", "memories", "memories?status=all", "memories?q=tea&scope=user:ada", "memories/" + memory, "scopes", "graph", "graph?scope=user:ada&name=tea+house", "scopes/user:ada", "runs", "runs?plan=decay",
 		"runs/" + run, "jobs", "schedule", "review", "health", "events", "events?live=1"}
 }
 
@@ -116,8 +117,9 @@ func TestPages(t *testing.T) {
 	tell(t,
 		story{"show what is believed, and why", pagesShow},
 		story{"show hostile words as text", pagesHostile},
+		story{"show what memories name, and what says so", pagesGraph},
 		story{"are there before anything is", func(c *console) {
-			for _, p := range []string{"", "memories", "scopes", "runs", "jobs", "schedule", "review", "health", "events"} {
+			for _, p := range []string{"", "memories", "graph", "scopes", "runs", "jobs", "schedule", "review", "health", "events"} {
 				c.has(c.see(200, p), "<h1>", "You are local")
 			}
 		}},
@@ -136,6 +138,34 @@ func TestPages(t *testing.T) {
 	)
 }
 
+// name lets a memory name a house, with relations on both sides and hostile names.
+func (c *console) name(m oxbow.Memory) {
+	c.Helper()
+	g := store.GraphPart{Memory: m.ID, ContentVersion: m.ContentVersion, Entities: []store.GraphEntity{{Name: "tea house", Type: "place", Description: "where " + hostile}, {Name: hostile}, {Name: "Alice"}},
+		Relations: []store.GraphRelation{{From: "tea house", Type: "is in", To: hostile}, {From: "Alice", Type: "owns", To: "tea house"}}}
+	c.Must(c.DB.InTx(c.Ctx, func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.PutGraph(ctx, m.Scope, g)
+		return err
+	}))
+}
+
+func pagesGraph(c *console) {
+	m := c.Remember(lab.Statement{Text: "the tea house of Alice"})
+	c.finish()
+	c.name(c.Get(m.ID))
+	list := c.see(200, "graph")
+	c.has(list, "tea house", "Alice", "<th>Type")
+	one := c.see(200, "graph?scope=user:ada&name=TEA+house")
+	c.has(one, "<h1>tea house", "Named by 1 memory", "<svg", "owns", "is in", "memories/"+m.ID, "the tea house of Alice")
+	for _, page := range []string{list, one} {
+		if strings.Contains(page, "<script>alert") || strings.Contains(page, "<img src=x") {
+			c.Errorf("a name is markup:\n%s", page)
+		}
+	}
+	c.has(c.see(404, "graph?scope=user:ada&name=nobody"), "look for names with oxbow graph list")
+	c.has(c.see(200, "graph?scope=user:nowhere"), "No names here")
+}
+
 func pagesShow(c *console) {
 	old := c.Remember(lab.Statement{Text: "tea: green", SaidAt: lab.Start.Add(-2 * lab.Day)})
 	m := c.Remember(lab.Statement{Text: "tea: black", SaidAt: lab.Start.Add(-lab.Day)})
@@ -143,6 +173,7 @@ func pagesShow(c *console) {
 	_, err := c.Engine.Edit(c.Ctx, c.Scope.Tenant, m.ID, lab.Edit{Text: &words})
 	c.Must(err)
 	c.finish()
+	c.name(c.Get(m.ID))
 	for _, p := range everyPage(m.ID, c.aRun()) {
 		page := c.see(200, p)
 		c.has(page, "<h1>", `aria-current="page"`)
@@ -169,6 +200,7 @@ func pagesHostile(c *console) {
 	c.finish()
 	// What is no tag of ours: our one script and our drawings have attributes first.
 	stranger := regexp.MustCompile(`<(script>|img|svg onload|b>)|href="javascript:`)
+	c.name(c.Get(m.ID))
 	for _, p := range append(everyPage(m.ID, c.aRun()), "memories/"+q.ID, "memories?q="+url.QueryEscape(hostile)+"&scope=user:ada", "events?memory="+m.ID) {
 		page := c.see(200, p)
 		for _, tag := range stranger.FindAllString(page, -1) {
