@@ -202,6 +202,7 @@ func TestInstruments(t *testing.T) {
 type source struct {
 	store.Store
 	looks atomic.Int64
+	plans atomic.Int64 // looks at the schedules
 	fail  atomic.Bool
 }
 
@@ -243,6 +244,15 @@ func TestLook(t *testing.T) {
 		if n := s.looks.Load(); n != 2 {
 			t.Errorf("one who asked later cost %d looks in all", n)
 		}
+		if n := s.plans.Load(); n != 1 {
+			t.Errorf("the schedules were looked at %d times within half a minute", n)
+		}
+		b.Clock.Add(30 * time.Second)
+		_, err = i.Gatherer().Gather()
+		b.Must(err)
+		if n := s.plans.Load(); n != 2 {
+			t.Errorf("the schedules were looked at %d times in a minute", n)
+		}
 	})
 
 	t.Run("leaves out what cannot be read, says so, and comes back", func(t *testing.T) {
@@ -268,6 +278,11 @@ func TestLook(t *testing.T) {
 		i := metrics.New(metrics.Config{Source: silent{b.DB}, Clock: b.Clock.Now, Within: time.Millisecond})
 		want(b, i, 0, "oxbow_collector_up", "part", "queue")
 	})
+}
+
+func (s *source) Freshness(ctx context.Context) ([]store.Freshness, error) {
+	s.plans.Add(1)
+	return s.Store.Freshness(ctx)
 }
 
 // silent is a store whose queue never answers.
