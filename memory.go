@@ -149,6 +149,13 @@ func (m Memory) Confidence() float64 {
 // IsFact tells whether the memory has an address (slot and key).
 func (m Memory) IsFact() bool { return m.Key != "" }
 
+// IsNote tells whether the memory is what a conversation was condensed into: an
+// observation or a reflection that belongs to one. Notes live by the same rules
+// of time, but act on notes alone: what was really said is kept beside them.
+func (m Memory) IsNote() bool {
+	return (m.Kind == Observation || m.Kind == Reflection) && m.Conversation != ""
+}
+
 // RefTime is the start of the idle clock: the latest of when it was said,
 // confirmed, touched by an operator, and used.
 func (m Memory) RefTime() time.Time {

@@ -9,9 +9,11 @@ import (
 // at most the policy's SlotCap remain, weakest claim first: trust, access
 // count, last use, id. Pinned memories, those younger than PruneMinAgeDays and
 // those used PruneMinAccess times or more are safe, and a source is not cut
-// below its share of the cap by what the others bring. It gives fewer than the
+// below its share of the cap by what the others bring. Notes of conversations
+// neither count nor go: they are condensed and fade. It gives fewer than the
 // excess when not enough may go.
 func PruneOrder(slot []Memory, p Policy, now time.Time) []Memory {
+	slot = slices.DeleteFunc(slices.Clone(slot), Memory.IsNote)
 	excess := len(slot) - p.SlotCap
 	if excess <= 0 {
 		return nil

@@ -90,8 +90,71 @@ type Policy struct {
 	// ReviewAfterDays is when an event-bound memory is looked at again.
 	// Defaults to 30.
 	ReviewAfterDays float64 `json:"review_after_days"`
+	// Observe says when a conversation is condensed. Defaults to DefaultObserveRules.
+	Observe ObserveRules `json:"observe,omitzero"`
+	// Reflect says when its observations are. Defaults to DefaultReflectRules.
+	Reflect ReflectRules `json:"reflect,omitzero"`
 	// Recall holds what of recall is set by scope. Defaults to DefaultRecallRules.
 	Recall RecallRules `json:"recall,omitzero"`
+}
+
+// ObserveRules say when the new turns of a conversation become observations:
+// whichever is reached first.
+type ObserveRules struct {
+	// Turns is how many new turns are enough. Defaults to 12.
+	Turns int `json:"turns"`
+	// Tokens is how many tokens of new turns are enough. Defaults to 2000.
+	Tokens int `json:"tokens"`
+}
+
+// ReflectRules say when the observations of a conversation are condensed.
+type ReflectRules struct {
+	// Tokens is how many tokens the active observations of a conversation take
+	// together before the older ones are condensed. Defaults to 1200.
+	Tokens int `json:"tokens"`
+	// Keep is the share of those tokens that the most recent observations keep
+	// as they are. Defaults to 0.4.
+	Keep float64 `json:"keep"`
+}
+
+// DefaultObserveRules gives the rules of a scope that nobody has set.
+func DefaultObserveRules() ObserveRules { return ObserveRules{Turns: 12, Tokens: 2000} }
+
+// DefaultReflectRules gives the rules of a scope that nobody has set.
+func DefaultReflectRules() ReflectRules { return ReflectRules{Tokens: 1200, Keep: 0.4} }
+
+// OrDefault gives the rules, or the default for those of a policy that was stored
+// before there were any.
+func (r ObserveRules) OrDefault() ObserveRules {
+	if r == (ObserveRules{}) {
+		return DefaultObserveRules()
+	}
+	return r
+}
+
+// Due tells whether so many new turns with so many tokens are enough.
+func (r ObserveRules) Due(turns, tokens int) bool {
+	r = r.OrDefault()
+	return turns > 0 && (turns >= r.Turns || tokens >= r.Tokens)
+}
+
+// OrDefault is that of ObserveRules.
+func (r ReflectRules) OrDefault() ReflectRules {
+	if r == (ReflectRules{}) {
+		return DefaultReflectRules()
+	}
+	return r
+}
+
+func (p Policy) validateNotes() error {
+	o, r := p.Observe.OrDefault(), p.Reflect.OrDefault()
+	switch {
+	case o.Turns < 1 || o.Turns > 100 || o.Tokens < 1 || o.Tokens > 1_000_000:
+		return Errorf(CodeInvalid, "observe.turns must be from 1 to 100 and observe.tokens from 1 to 1000000")
+	case r.Tokens < 100 || r.Tokens > 1_000_000 || !(r.Keep >= 0 && r.Keep <= 0.9):
+		return Errorf(CodeInvalid, "reflect.tokens must be from 100 to 1000000 and reflect.keep from 0 to 0.9")
+	}
+	return nil
 }
 
 // UseRule names what counts as use when memories are recalled.
@@ -160,6 +223,7 @@ func DefaultPolicy() Policy {
 		ArchiveBelow: 0.1, ListAbove: 0.15,
 		SlotCap: 500, PruneMinAgeDays: 14, PruneMinAccess: 3,
 		MaxShare: 0.05, MaxRetired: 20, ClusterMin: 5, ReviewAfterDays: 30,
+		Observe: DefaultObserveRules(), Reflect: DefaultReflectRules(),
 		Recall: DefaultRecallRules(),
 	}
 }
@@ -180,6 +244,9 @@ func (p Policy) Validate() error {
 		return Errorf(CodeInvalid, "max_share is %v: use a number over 0 and up to 1", p.MaxShare)
 	case p.MaxRetired < 1 || p.ClusterMin < 2 || !(p.ReviewAfterDays > 0):
 		return Errorf(CodeInvalid, "max_retired must be at least 1, cluster_min at least 2, review_after_days over 0")
+	}
+	if err := p.validateNotes(); err != nil {
+		return err
 	}
 	if err := p.Recall.validate(); err != nil {
 		return err

@@ -41,12 +41,16 @@ type standing struct {
 //     anybody's verdict; a stored verdict that decides the pair goes before that;
 //   - an equal restatement is compressed into the active one that it repeats
 //     (or takes its place, when it is more trusted or pinned);
+//   - an observation or reflection of a conversation acts on nothing but others of
+//     its kind; what contradicts or replaces it retires it, and nothing confirms it
+//     or is compressed into it or out of it (MayRelate);
 //   - a confirmation counts when a user said it, in another turn and another
 //     conversation, whose agent had not been shown the memory, and at most
 //     once a day.
 //
 // Archived, expired, erased and synthesised-away members keep their status, and
-// what they retired stays retired. Settling twice changes nothing.
+// what they retired stays retired. So does a reflection that was replaced: what it
+// was made from comes back and stands for itself. Settling twice changes nothing.
 func Settle(g Group) []Change {
 	f := newFold(g)
 	for _, s := range f.order {
@@ -82,6 +86,8 @@ func newFold(g Group) *fold {
 			s.frozen = true
 		case Compressed:
 			s.frozen = merged[m.ID+" "+m.ReplacedBy]
+		case Superseded:
+			s.frozen = m.Derived && m.IsNote()
 		}
 		f.order = append(f.order, s)
 		f.byID[m.ID] = s
@@ -115,7 +121,7 @@ func (f *fold) place(n *standing) {
 	}
 	for _, v := range f.against(n) {
 		m := f.byID[v.Older]
-		if m.frozen || m.status != Active {
+		if m.frozen || m.status != Active || !mayAct(n.m, m.m, v.Relation) {
 			continue
 		}
 		switch v.Relation {
@@ -132,6 +138,28 @@ func (f *fold) place(n *standing) {
 			f.merge(n, m)
 		}
 	}
+}
+
+// MayRelate tells whether what a judge says of two memories can have an effect. A
+// note is judged against what was said after it, and no note against anything that
+// is none; the words of one turn are not held against what they were condensed into.
+func MayRelate(a, b Memory) bool {
+	newer, older := a, b
+	if a.Before(b) {
+		newer, older = b, a
+	}
+	if !newer.IsNote() && !older.IsNote() {
+		return true
+	}
+	return older.IsNote() && (older.Turn == "" || older.Turn != newer.Turn)
+}
+
+// mayAct tells whether a relation of a newer memory to an older one has an effect.
+func mayAct(newer, older Memory, r Relation) bool {
+	if !newer.IsNote() && !older.IsNote() {
+		return true
+	}
+	return MayRelate(newer, older) && (r == Contradicts || r == Replaces)
 }
 
 // against gives the verdicts of n against older members: the stored ones, and

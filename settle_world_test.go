@@ -129,6 +129,9 @@ func (w *world) check(t failer) {
 	}
 	for l := range w.links {
 		from, to := w.memories[l.From], w.memories[l.To]
+		if from.IsNote() && !to.IsNote() || to.IsNote() && l.Type == oxbow.Confirms {
+			t.Fatalf("the link %v is one that a note may not have", l)
+		}
 		if from.Version == 0 || to.Version == 0 || l.Type != oxbow.DerivedFrom && !to.Before(from) {
 			t.Fatalf("the link %v does not lead from a newer memory to an older one", l)
 		}
@@ -148,6 +151,9 @@ func (w *world) checkMemory(t failer, m oxbow.Memory) {
 		t.Fatalf("the pinned %s is %s\n%s", m.ID, m.Status, w)
 	}
 	by := w.memories[m.ReplacedBy]
+	if by.IsNote() && !m.IsNote() || m.Status == oxbow.Compressed && (by.IsNote() || m.IsNote()) {
+		t.Fatalf("%s (%s) is %s by %s (%s)\n%s", m.ID, m.Kind, m.Status, by.ID, by.Kind, w)
+	}
 	if by.Version == 0 || by.ID == m.ID {
 		t.Fatalf("%s is replaced by %q\n%s", m.ID, m.ReplacedBy, w)
 	}
@@ -178,6 +184,9 @@ func drawStatements(t *rapid.T) []oxbow.Memory {
 		}
 		if key := rapid.SampledFrom([]string{"", "", "city", "drink"}).Draw(t, "key"); key != "" {
 			m.Kind, m.Slot, m.Key = oxbow.Fact, "user", key
+		}
+		if m.Conversation != "" && m.Key == "" && rapid.IntRange(0, 3).Draw(t, "note") == 0 {
+			m.Kind, m.Turn = oxbow.Observation, rapid.SampledFrom([]string{"t1", "t2"}).Draw(t, "turn")
 		}
 		if rapid.IntRange(0, 7).Draw(t, "pinned") == 0 && !pinned[m.Key] {
 			m.Pinned = true

@@ -24,6 +24,7 @@ type Turn struct {
 	Memories  int       `json:"memories"`         // how many were made from it
 	Judge     string    `json:"judge,omitempty"`  // which judge read it
 	Run       string    `json:"run,omitempty"`
+	Observed  string    `json:"observed,omitempty"` // the run in which it was observed; empty while it was not
 	Redacted  int       `json:"redacted,omitempty"` // secret-shaped strings taken out before storing
 	CreatedAt time.Time `json:"created_at"`
 }

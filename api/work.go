@@ -50,12 +50,13 @@ type jobsInput struct {
 type startInput struct {
 	Once
 	Body struct {
-		Name     string    `json:"name" doc:"decay, expire, prune, cluster, extract or contradiction"`
-		Scopes   []string  `json:"scopes,omitempty" maxItems:"1000" doc:"every scope of the tenant when it is empty"`
-		Since    time.Time `json:"since,omitzero" doc:"extract, contradiction: what was said since then"`
-		Memory   string    `json:"memory,omitempty" doc:"contradiction: only this one"`
-		MaxShare float64   `json:"max_share,omitempty" minimum:"0" maximum:"1" doc:"replaces the brake of a pass"`
-		DryRun   bool      `json:"dry_run,omitempty" doc:"say what would change, and change nothing"`
+		Name         string    `json:"name" doc:"decay, expire, prune, cluster, extract, contradiction, embed, observe or reflect"`
+		Scopes       []string  `json:"scopes,omitempty" maxItems:"1000" doc:"every scope of the tenant when it is empty"`
+		Since        time.Time `json:"since,omitzero" doc:"extract, contradiction: what was said since then"`
+		Memory       string    `json:"memory,omitempty" doc:"contradiction: only this one"`
+		Conversation string    `json:"conversation,omitempty" maxLength:"1024" doc:"observe, reflect: only this one"`
+		MaxShare     float64   `json:"max_share,omitempty" minimum:"0" maximum:"1" doc:"replaces the brake of a pass"`
+		DryRun       bool      `json:"dry_run,omitempty" doc:"say what would change, and change nothing"`
 	}
 }
 
@@ -126,7 +127,7 @@ func (c call) ownJob(ctx context.Context, id int64) (store.Job, error) {
 
 func startJob(ctx context.Context, c call, in *startInput) (started, error) {
 	b := in.Body
-	o := engine.Order{Name: b.Name, Tenant: c.Tenant, Scopes: b.Scopes, Since: b.Since, Memory: b.Memory, MaxShare: b.MaxShare}
+	o := engine.Order{Name: b.Name, Tenant: c.Tenant, Scopes: b.Scopes, Since: b.Since, Memory: b.Memory, Conversation: b.Conversation, MaxShare: b.MaxShare}
 	out := started{Runs: []string{}}
 	if !b.DryRun {
 		runs, err := c.e.RunJob(ctx, o)

@@ -48,6 +48,8 @@ type Config struct {
 	// Grapher reads what memories name, in the jobs that a write enqueues, for the
 	// graph. Defaults to nil: nothing is added to it.
 	Grapher llm.Grapher
+	// Observer condenses conversations. Defaults to the judge, when it can.
+	Observer llm.Observer
 	// VectorWeight, Days and Classes are those of recall.Config. Default to nothing.
 	VectorWeight float64
 	Days         func(text string, ref time.Time, zone *time.Location) []recall.Span
@@ -73,12 +75,15 @@ type Engine struct {
 
 // New makes an engine; it does no I/O.
 func New(cfg Config) *Engine {
+	if cfg.Observer == nil {
+		cfg.Observer = llm.CanObserve(cfg.Judge)
+	}
 	if cfg.Actor == "" {
 		cfg.Actor = "operator"
 	}
 	return &Engine{st: cfg.Store, judge: cfg.Judge, actor: cfg.Actor, budget: cfg.Budget,
 		recaller: newRecaller(cfg), keysMade: new(atomic.Int64),
-		deps: jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Embedder: cfg.Embedder, Grapher: cfg.Grapher, Clock: cfg.Clock, ReadDate: cfg.ReadDate, ReadDetails: cfg.ReadDetails}}
+		deps: jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Observer: cfg.Observer, Embedder: cfg.Embedder, Grapher: cfg.Grapher, Clock: cfg.Clock, ReadDate: cfg.ReadDate, ReadDetails: cfg.ReadDetails}}
 }
 
 // newRecaller gives recall what the engine has; a judge that can select picks for

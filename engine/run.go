@@ -9,6 +9,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/text"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/llm"
 	"github.com/oxbow-memory/oxbow/schedule"
@@ -20,13 +21,15 @@ var Passes = jobs.Passes
 
 // Order asks for a job by hand.
 type Order struct {
-	Name     string // decay, expire, prune, cluster, extract, contradiction, embed or graph
-	Tenant   string
-	Scopes   []string  // empty means every scope of the tenant
-	Since    time.Time // extract, contradiction: what was said since then
-	Memory   string    // contradiction: only this one
-	Fresh    bool      // extract, contradiction: answers that a model gave before do not count
-	MaxShare float64   // replaces the brake of a pass when it is over 0
+	Name   string // decay, expire, prune, cluster, extract, contradiction, embed, graph, observe or reflect
+	Tenant string
+	Scopes []string  // empty means every scope of the tenant
+	Since  time.Time // extract, contradiction: what was said since then
+	Memory string    // contradiction: only this one
+	// Conversation narrows observe and reflect to one, by its name.
+	Conversation string
+	Fresh        bool    // extract, contradiction: answers that a model gave before do not count
+	MaxShare     float64 // replaces the brake of a pass when it is over 0
 }
 
 // Planned is what a dry run would change in one scope.
@@ -69,6 +72,8 @@ func (e *Engine) runIn(ctx context.Context, o Order, s oxbow.Scope) (string, err
 		return args.Run, e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
 			return tx.Enqueue(ctx, []river.InsertManyParams{insert(args)})
 		})
+	case "observe", "reflect":
+		return e.condense(ctx, o, s)
 	}
 	args := e.passArgs(o, s)
 	job, err := jobs.NewPass(o.Name, args)
@@ -127,13 +132,46 @@ func (e *Engine) drawMissing(ctx context.Context, o Order, s oxbow.Scope) (strin
 	})
 }
 
+// condense has the conversations of a scope observed or their observations
+// condensed, however little there is.
+func (e *Engine) condense(ctx context.Context, o Order, s oxbow.Scope) (string, error) {
+	if e.deps.Observer == nil {
+		_, err := llm.ObserverOf(e.judge)
+		return "", err
+	}
+	a := e.passArgs(o, s).About
+	a.Run = oxbow.NewID(a.Run, o.Conversation)
+	var job river.JobArgs = jobs.Observe{Tenant: s.Tenant, Scope: s.Name, Conversation: o.Conversation, Run: a.Run, Now: a.Now}
+	if o.Name == "reflect" {
+		job = jobs.Reflect{Tenant: s.Tenant, Scope: s.Name, Conversation: o.Conversation, Run: a.Run, Now: a.Now}
+	}
+	return e.startOnce(ctx, s, a.Run, func(ctx context.Context, tx store.Tx) error {
+		return tx.Enqueue(ctx, []river.InsertManyParams{insert(job)})
+	})
+}
+
+// planCondense gives what condense would change.
+func (e *Engine) planCondense(ctx context.Context, o Order, scope oxbow.Scope) ([]oxbow.Change, error) {
+	s, err := e.st.Scope(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	if o.Name == "reflect" {
+		return e.deps.PlanReflect(ctx, s, o.Conversation)
+	}
+	return e.deps.PlanObserve(ctx, s, o.Conversation)
+}
+
 func (e *Engine) orderScopes(ctx context.Context, o Order) ([]oxbow.Scope, error) {
-	if !slices.Contains(append([]string{"extract", "contradiction", "embed", "graph", "reindex"}, jobs.Passes...), o.Name) {
+	if !slices.Contains(slices.Concat(jobs.ByHand, jobs.Passes), o.Name) {
 		_, err := jobs.NewPass(o.Name, jobs.PassArgs{})
 		return nil, err
 	}
 	if o.Fresh && o.Name != "extract" && o.Name != "contradiction" {
 		return nil, oxbow.Errorf(oxbow.CodeInvalid, "%s cannot be asked for anew: extract and contradiction can", o.Name)
+	}
+	if o.Conversation = text.Normalise(o.Conversation); o.Conversation != "" && o.Name != "observe" && o.Name != "reflect" {
+		return nil, oxbow.Errorf(oxbow.CodeInvalid, "%s works whole scopes: only observe and reflect take a conversation", o.Name)
 	}
 	if o.MaxShare < 0 || o.MaxShare > 1 {
 		return nil, oxbow.Errorf(oxbow.CodeInvalid, "the share is %v: use a number over 0 and up to 1", o.MaxShare)
@@ -251,6 +289,8 @@ func (e *Engine) PlanJob(ctx context.Context, o Order) ([]Planned, error) {
 			err = oxbow.Errorf(oxbow.CodeInvalid, "reindex changes no memory, so there is nothing to plan; oxbow status says how many are not indexed")
 		case "embed":
 			err = oxbow.Errorf(oxbow.CodeInvalid, "embed changes no memory, so there is nothing to plan; oxbow status says how many have no vector")
+		case "observe", "reflect":
+			p.Changes, err = e.planCondense(ctx, o, s)
 		default:
 			p.Changes, p.Braked, err = e.deps.PlanPass(ctx, o.Name, e.passArgs(o, s))
 		}

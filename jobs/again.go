@@ -66,7 +66,7 @@ func (d Deps) saidBefore(ctx context.Context, m oxbow.Memory, made []oxbow.Memor
 	var others []llm.Statement
 	owners := []string{m.Turn} // m is not stored yet
 	for _, o := range made {
-		if o.Status == oxbow.Erased || o.Source != m.Source || m.IsFact() && !o.IsFact() {
+		if o.Status == oxbow.Erased || o.IsNote() || o.Source != m.Source || m.IsFact() && !o.IsFact() {
 			continue
 		}
 		if text.Same(m.Content.Text, o.Content.Text) || rephrases(m, o) {

@@ -86,23 +86,34 @@ func (d Deps) verdicts(ctx context.Context, m oxbow.Memory, anew bool) (j Judged
 			return j, err
 		}
 	}
+	if err := d.pages(ctx, m, store.WithoutNotes, &j); err != nil {
+		return j, err
+	}
+	// Notes say once more what memories say, and would crowd them out of a page.
+	if has, err := d.Store.HasNotes(ctx, m.Scope); err != nil || !has {
+		return j, err
+	}
+	return j, d.pages(ctx, m, store.OnlyNotes, &j)
+}
+
+func (d Deps) pages(ctx context.Context, m oxbow.Memory, notes store.NoteRule, j *Judged) error {
 	for page := range maxPages {
-		found, hits, err := d.candidates(ctx, m, page*candidatePage)
+		found, hits, err := d.candidates(ctx, m, notes, page*candidatePage)
 		if err != nil || hits == 0 {
-			return j, err
+			return err
 		}
 		if len(found) == 0 {
 			continue // none of this page can matter; the next one may
 		}
 		before := len(j.Verdicts)
-		if err := d.relate(ctx, m, found, &j); err != nil {
-			return j, err
+		if err := d.relate(ctx, m, found, j); err != nil {
+			return err
 		}
 		if len(j.Verdicts) == before {
 			break
 		}
 	}
-	return j, nil
+	return nil
 }
 
 // seeBefore counts as seen what m was compared with before.
@@ -146,9 +157,9 @@ func (d Deps) recheck(ctx context.Context, r store.MemoryReader, m oxbow.Memory,
 // candidates gives a page of memories that share words with m and could still
 // matter: one that was replaced by something said before m cannot. hit is how
 // many the page held before those were left out.
-func (d Deps) candidates(ctx context.Context, m oxbow.Memory, offset int) (_ []oxbow.Memory, hit int, err error) {
+func (d Deps) candidates(ctx context.Context, m oxbow.Memory, notes store.NoteRule, offset int) (_ []oxbow.Memory, hit int, err error) {
 	hits, err := d.Store.Search(ctx, store.SearchQuery{Scope: m.Scope, Text: d.cue(m), Statuses: judgedStatuses,
-		Exclude: m.ID, K1: searchK1, B: searchB, MaxPostings: maxPostings, Limit: candidatePage, Offset: offset})
+		Exclude: m.ID, Notes: notes, K1: searchK1, B: searchB, MaxPostings: maxPostings, Limit: candidatePage, Offset: offset})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -195,7 +206,7 @@ func matter(m oxbow.Memory, found, replacers []oxbow.Memory) []oxbow.Memory {
 	}
 	out := make([]oxbow.Memory, 0, len(found))
 	for _, o := range found {
-		if m.Content.Speaker != o.Content.Speaker || oxbow.SameAddress(m, o) || o.Before(m) && early[o.ReplacedBy] && o.ReplacedBy != m.ID {
+		if !oxbow.MayRelate(m, o) || m.Content.Speaker != o.Content.Speaker || oxbow.SameAddress(m, o) || o.Before(m) && early[o.ReplacedBy] && o.ReplacedBy != m.ID {
 			continue
 		}
 		out = append(out, o)
@@ -210,6 +221,9 @@ func (d Deps) relate(ctx context.Context, m oxbow.Memory, found []oxbow.Memory, 
 	for _, o := range found {
 		// A fact is never compressed into a free memory: its address would be empty.
 		if !m.IsFact() && !o.IsFact() && text.Same(m.Content.Text, o.Content.Text) {
+			if m.IsNote() || o.IsNote() {
+				continue // nothing is compressed into or out of a note for that
+			}
 			v := oxbow.NewVerdict(m, o, oxbow.Equal)
 			v.Judge = "code"
 			j.Verdicts, j.Seen[o.ID] = append(j.Verdicts, v), o.ContentVersion
@@ -305,6 +319,9 @@ func (w *contradictionWorker) apply(ctx context.Context, tx store.Tx, a aboutMem
 	}
 	done, err := tx.Apply(ctx, b, sign(changes, "judge", w.Judge.Name()))
 	if err != nil {
+		return err
+	}
+	if err := w.dissolve(ctx, tx, a.About, judged.Verdicts, done.Events); err != nil {
 		return err
 	}
 	return w.judgeRaised(ctx, tx, a, done.Events)

@@ -22,6 +22,8 @@ const (
 type Deps struct {
 	Store store.Store
 	Judge llm.Judge
+	// Observer condenses conversations. Defaults to nil: none are.
+	Observer llm.Observer
 	// Embedder makes the vectors of memories. Defaults to nil: none are made.
 	Embedder llm.Embedder
 	// Grapher reads what memories name, for the graph. Defaults to nil: nothing is

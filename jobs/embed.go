@@ -137,11 +137,12 @@ func (w *embedWorker) put(ctx context.Context, tx store.Tx, s oxbow.Scope, vs []
 	return tx.PutVectors(ctx, s, w.Embedder.ID(), vs)
 }
 
-// embeddable leaves out what recall never shows.
+// embeddable leaves out what recall never shows, and notes, which it finds by their
+// words and only when they are asked for.
 func embeddable(ms []oxbow.Memory) []oxbow.Memory {
 	var out []oxbow.Memory
 	for _, m := range ms {
-		if m.Status != oxbow.Erased && m.Status != oxbow.Quarantined {
+		if m.Status != oxbow.Erased && m.Status != oxbow.Quarantined && !m.IsNote() {
 			out = append(out, m)
 		}
 	}

@@ -38,6 +38,10 @@ func Do(ctx context.Context, d Deps, row *rivertype.JobRow) error {
 		return doAs(ctx, row, &graphWorker{Deps: d})
 	case "reindex":
 		return doAs(ctx, row, &reindexWorker{Deps: d})
+	case "observe":
+		return doAs(ctx, row, &observeWorker{Deps: d})
+	case "reflect":
+		return doAs(ctx, row, &reflectWorker{Deps: d})
 	}
 	return fmt.Errorf("no job of kind %q", row.Kind)
 }

@@ -104,6 +104,10 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t 
 	if kept, err = w.unsaid(asked, t, kept); err != nil {
 		return err
 	}
+	turns, tokens, err := w.growth(ctx, t)
+	if err != nil {
+		return err
+	}
 	// The run before is part of the key: a turn that was opened again may meet a
 	// job that was waiting already and knows nothing of the second reading.
 	key := "extract:" + t.ID + ":" + t.Run
@@ -134,14 +138,19 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t 
 		if err != nil {
 			return err
 		}
-		return tx.Enqueue(ctx, slices.DeleteFunc(w.FollowUps(a, made), answered.has))
+		next := slices.DeleteFunc(w.FollowUps(a, made), answered.has)
+		return tx.Enqueue(ctx, append(next, observing(s, t, turns, tokens)...))
 	})
 }
 
 // refused marks a turn whose text the judge does not take; those behind it go on.
 func (w *extractWorker) refused(ctx context.Context, job *river.Job[Extract], t oxbow.Turn, a About) error {
 	w.countRefused(RefusedText, 1)
-	return w.stepIn(ctx, t.Scope, job.JobRow, "extract:"+t.ID+":"+t.Run, a.Run, func(ctx context.Context, tx store.Tx, _ oxbow.ScopeSettings) error {
+	turns, tokens, err := w.growth(ctx, t)
+	if err != nil {
+		return err
+	}
+	return w.stepIn(ctx, t.Scope, job.JobRow, "extract:"+t.ID+":"+t.Run, a.Run, func(ctx context.Context, tx store.Tx, s oxbow.ScopeSettings) error {
 		if fresh, err := tx.Turn(ctx, t.Scope.Tenant, t.ID); err != nil || fresh.State != oxbow.TurnWaiting {
 			return err
 		}
@@ -151,7 +160,10 @@ func (w *extractWorker) refused(ctx context.Context, job *river.Job[Extract], t 
 			return err
 		}
 		t.State, t.Reason, t.Judge, t.Run = oxbow.TurnFailed, "the judge refuses its text", w.Judge.Name(), a.Run
-		return tx.FinishTurn(ctx, t)
+		if err := tx.FinishTurn(ctx, t); err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, observing(s, t, turns, tokens))
 	})
 }
 

@@ -64,7 +64,7 @@ func gateDraft(t oxbow.Turn, d llm.Draft, now time.Time) (oxbow.Memory, bool) {
 			return oxbow.Memory{}, false
 		}
 		m.Kind = oxbow.Fact
-	} else if m.Kind == oxbow.Fact {
+	} else if m.Kind == oxbow.Fact || slices.Contains(noteKinds, m.Kind) { // notes are made by observe alone
 		m.Kind = oxbow.Semantic
 	}
 	m.ID = oxbow.NewID("memory", t.Scope.Tenant, t.Scope.Name, t.ID, m.Slot, m.Key, m.Content.Text)

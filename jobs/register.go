@@ -31,6 +31,8 @@ func Register(ws *river.Workers, d Deps) {
 	river.AddWorker(ws, &embedWorker{Deps: d})
 	river.AddWorker(ws, &graphWorker{Deps: d})
 	river.AddWorker(ws, &reindexWorker{Deps: d})
+	river.AddWorker(ws, &observeWorker{Deps: d})
+	river.AddWorker(ws, &reflectWorker{Deps: d})
 }
 
 // LongestTimeout is the longest that any job may run; what is stuck for longer
@@ -40,6 +42,9 @@ const LongestTimeout = passTimeout
 // Passes names the jobs that an operator and the schedule can start over a
 // scope, in the order in which they are documented.
 var Passes = []string{"decay", "expire", "prune", "cluster"}
+
+// ByHand are the jobs beside the passes that an operator can start.
+var ByHand = []string{"extract", "contradiction", "embed", "graph", "reindex", "observe", "reflect"}
 
 // PassRun gives the id of the run of a pass in a scope for an instant; the same
 // slot gives the same id, however often it is enqueued.
@@ -59,7 +64,7 @@ func NewPass(name string, args PassArgs) (river.JobArgs, error) {
 	case "cluster":
 		return Cluster{args}, nil
 	}
-	return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(append(slices.Clone(Passes), "extract", "contradiction", "embed", "graph", "reindex")))
+	return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(slices.Concat(Passes, ByHand)))
 }
 
 // PlanPass gives what a pass would change in a scope at now, without changing
@@ -74,7 +79,7 @@ func (d Deps) PlanPass(ctx context.Context, name string, args PassArgs) (changes
 	}
 	p, ok := passes[name]
 	if !ok {
-		return nil, false, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(append(slices.Clone(Passes), "extract", "contradiction", "embed", "graph", "reindex")))
+		return nil, false, oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q: use %s", name, text.OneOf(slices.Concat(Passes, ByHand)))
 	}
 	cursor := ""
 	for {
@@ -173,6 +178,10 @@ func Decode(kind string, args []byte) (river.JobArgs, error) {
 		return decode[Graph](args)
 	case "reindex":
 		return decode[Reindex](args)
+	case "observe":
+		return decode[Observe](args)
+	case "reflect":
+		return decode[Reflect](args)
 	}
 	return nil, oxbow.Errorf(oxbow.CodeUnsupported, "this program knows no job %q", kind)
 }

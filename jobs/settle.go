@@ -239,7 +239,11 @@ func Put(ctx context.Context, tx store.Tx, b store.Batch, s oxbow.ScopeSettings,
 
 // entering says why a new memory is stored as it is.
 func entering(m oxbow.Memory) string {
-	if m.Status != oxbow.Quarantined {
+	switch {
+	case m.Status == oxbow.Quarantined:
+	case m.IsNote():
+		return "it was observed in its conversation"
+	default:
 		return "it was said"
 	}
 	why := Instruction(screened(m), m.Source)

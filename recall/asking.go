@@ -109,12 +109,19 @@ func (a *asking) fits(m oxbow.Memory) bool {
 	switch {
 	case m.Scope != a.q.Scope:
 		return false
+	case m.IsNote() && !a.wantsNotes():
+		return false // it says what memories say, once more
 	case a.q.Kind != "" && m.Kind != a.q.Kind, a.q.Slot != "" && (m.Slot != a.q.Slot || !m.IsFact()):
 		return false
 	case a.q.Tag != "" && !slices.Contains(m.Content.Tags, a.q.Tag):
 		return false
 	}
 	return slices.Contains(a.wanted, standing(m, a.at))
+}
+
+// wantsNotes tells whether the asker wants what conversations were condensed into.
+func (a *asking) wantsNotes() bool {
+	return a.q.Kind == oxbow.Observation || a.q.Kind == oxbow.Reflection
 }
 
 // standing is a memory's status at an instant, whether or not a pass has been

@@ -98,7 +98,7 @@ func (a *asking) nearest(ctx context.Context, d dense, v []float32, n int) ([]st
 		return hits, err
 	}
 	terms, _ := text.Analyse(d.text)
-	found, err := a.cfg.Store.Match(ctx, store.MatchQuery{Scope: q.Scope, Terms: weighted(terms), Statuses: q.Statuses, LiveAt: q.Now,
+	found, err := a.cfg.Store.Match(ctx, store.MatchQuery{Scope: q.Scope, Terms: weighted(terms), Statuses: q.Statuses, LiveAt: q.Now, NoNotes: !a.wantsNotes(),
 		K1: publishedK1, B: publishedB, Postings: maxPostings, Limit: rescored})
 	if err != nil {
 		return nil, err

@@ -126,7 +126,7 @@ func (b *blend) gather(ctx context.Context) error {
 	if len(b.terms) == 0 {
 		return nil
 	}
-	q := store.MatchQuery{Scope: b.q.Scope, Terms: b.terms, Statuses: b.stored(), K1: hybridK1, B: hybridB, Postings: hybridPostings, Limit: hybridHits}
+	q := store.MatchQuery{Scope: b.q.Scope, Terms: b.terms, Statuses: b.stored(), NoNotes: !b.wantsNotes(), K1: hybridK1, B: hybridB, Postings: hybridPostings, Limit: hybridHits}
 	if b.past == nil {
 		q.Kind = b.q.Kind
 		if len(b.q.Include) == 0 {

@@ -80,7 +80,7 @@ const (
 // listed gives the 60 memories that the judge reads: from the live listing, or,
 // for another instant or further statuses, by looking at every memory.
 func (a *asking) listed(ctx context.Context) ([]oxbow.Memory, error) {
-	if a.past == nil && len(a.q.Include) == 0 {
+	if a.past == nil && len(a.q.Include) == 0 && !a.wantsNotes() {
 		n := indexSize
 		if a.q.Kind != "" || a.q.Slot != "" || a.q.Tag != "" {
 			n = maxHits // most of them may not fit

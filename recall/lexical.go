@@ -37,7 +37,7 @@ func (a *asking) lexical(ctx context.Context, l lexical) ([]candidate, error) {
 	if len(l.terms) == 0 || l.n < 1 {
 		return nil, nil
 	}
-	q := store.MatchQuery{Scope: a.q.Scope, Terms: withHints(l.terms), Statuses: a.stored(), K1: l.k1, B: l.b, Postings: maxPostings, Limit: l.n}
+	q := store.MatchQuery{Scope: a.q.Scope, Terms: withHints(l.terms), Statuses: a.stored(), NoNotes: !a.wantsNotes(), K1: l.k1, B: l.b, Postings: maxPostings, Limit: l.n}
 	if a.past == nil {
 		q.Kind, q.Keyed = a.q.Kind, l.facts
 		if l.slot != "" {

@@ -19,7 +19,7 @@ type Recaller interface {
 	// ties by id, and tells which of the terms stand in each.
 	Match(ctx context.Context, q MatchQuery) (Matched, error)
 	// Beside gives what was said just before and just after memories in their
-	// conversations: for every id the nearest ones first, earlier before later.
+	// conversations, but for observations and reflections: for every id the nearest ones first, earlier before later.
 	// A memory without a conversation has nothing beside it.
 	Beside(ctx context.Context, q BesideQuery) ([]Neighbour, error)
 }
@@ -42,6 +42,7 @@ type MatchQuery struct {
 	Statuses []oxbow.Status
 	Slots    []string   // nil is any
 	Keyed    bool       // only memories with an address
+	NoNotes  bool       // leave out observations and reflections
 	Kind     oxbow.Kind // "" is any
 	LiveAt   time.Time  // leave out what has faded or expired by then; zero leaves nothing out
 	K1, B    float64

@@ -60,6 +60,7 @@ type Reader interface {
 	Recaller
 	LogReader
 	TurnReader
+	NoteReader
 	ScopeReader
 	PassReader
 	WorkReader
@@ -81,6 +82,7 @@ type Writer interface {
 	MemoryWriter
 	PassWriter
 	TurnWriter
+	NoteWriter
 	RunWriter
 	ScopeWriter
 	LLMWriter
@@ -100,13 +102,14 @@ type MemoryReader interface {
 	Memory(ctx context.Context, tenant, id string) (oxbow.Memory, error)
 	// Memories gives those of the ids that exist, in the order of the ids.
 	Memories(ctx context.Context, tenant string, ids []string) ([]oxbow.Memory, error)
-	// ListMemories gives a page, newest said first, then by id descending.
+	// ListMemories gives a page, newest said first, then by id descending. Of a
+	// turn it gives also the observations that rest on it among others.
 	ListMemories(ctx context.Context, f MemoryFilter) ([]oxbow.Memory, error)
 	// FactHistory gives every memory ever held at an address, in any status
 	// but erased and quarantined, oldest said first.
 	FactHistory(ctx context.Context, s oxbow.Scope, slot, key string) ([]oxbow.Memory, error)
 	// StrongestMemories gives the live memories over the policy's ListAbove by
-	// importance * confidence * strength at now, descending, then by id.
+	// importance * confidence * strength at now, descending, then by id, without notes.
 	StrongestMemories(ctx context.Context, s oxbow.ScopeSettings, now time.Time, limit int) ([]oxbow.Memory, error)
 	// CountMemories counts a tenant's memories by status; an empty scope name
 	// counts all scopes.
@@ -152,7 +155,8 @@ type SearchQuery struct {
 	Scope    oxbow.Scope
 	Text     string
 	Statuses []oxbow.Status
-	Exclude  string // an id to leave out
+	Exclude  string   // an id to leave out
+	Notes    NoteRule // observations and reflections
 	K1, B    float64
 	// MaxPostings bounds the work: a word that stands in more memories of the
 	// scope is left out, unless every word does. 0 means no bound.
@@ -274,7 +278,7 @@ type PassReader interface {
 	// SlotMemories gives a slot's active memories without their content.
 	SlotMemories(ctx context.Context, s oxbow.Scope, slot string) ([]oxbow.Memory, error)
 	// ClusterCandidates gives active, unpinned memories without a key that
-	// are live at now, the most recently said first.
+	// are live at now, the most recently said first, and no notes.
 	ClusterCandidates(ctx context.Context, s oxbow.Scope, now time.Time, limit int) ([]oxbow.Memory, error)
 	// PassChanges counts the changes that passes (not expire) made in a scope
 	// about instants after since, up to until.

@@ -35,7 +35,7 @@ func newPlayer(st store.Store, judge llm.Judge, tenant string, start time.Time, 
 	p := &player{st: st, tenant: tenant, now: start, out: out}
 	clock := func() time.Time { return p.now }
 	p.engine = engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Embedder: offline.NewEmbedder(), Grapher: offline.New(), Days: days, Classes: classes, Clock: clock})
-	w, err := worker.New(jobs.Deps{Store: st, Judge: judge, Embedder: offline.NewEmbedder(), Grapher: offline.New(), ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Clock: clock},
+	w, err := worker.New(jobs.Deps{Store: st, Judge: judge, Observer: llm.CanObserve(judge), Embedder: offline.NewEmbedder(), Grapher: offline.New(), ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Clock: clock},
 		worker.Config{Write: demoWorker, Maintenance: demoWorker, FetchCooldown: time.Millisecond, PollEvery: 5 * time.Millisecond})
 	p.worker = w
 	return p, err

@@ -17,6 +17,7 @@ type orderFlags struct {
 	wait     bool
 	since    string
 	memory   string
+	talk     string
 	fresh    bool
 	maxShare float64
 }
@@ -25,7 +26,7 @@ func jobRunCommand(a *app) *cobra.Command {
 	var f orderFlags
 	cmd := &cobra.Command{
 		Use:   "run NAME",
-		Short: "Start decay, expire, prune, cluster, extract, contradiction, embed, graph or reindex by hand",
+		Short: "Start decay, expire, prune, cluster, extract, contradiction, embed, graph, reindex, observe or reflect by hand",
 		Long: `Start a job by hand, in one scope or in all:
 
   decay          archives what has faded
@@ -37,6 +38,8 @@ func jobRunCommand(a *app) *cobra.Command {
   embed          gives memories vectors that have none of the embedder in use
   graph          reads what memories name that were not read before
   reindex        has memories found by what they are about, stored before that was indexed
+  observe        condenses the turns of conversations, however few are new
+  reflect        condenses their observations, however few there are
 
 With --dry-run it prints exactly what the job would change, and changes nothing.`,
 		Example: `  oxbow job run decay --scope user --dry-run
@@ -52,6 +55,7 @@ With --dry-run it prints exactly what the job would change, and changes nothing.
 	fs.StringVar(&f.since, "since", "", "extract, contradiction: only what was said since then, such as 7d")
 	fs.BoolVar(&f.fresh, "fresh", false, "extract, contradiction: ask the model anew, whatever it answered in the last week")
 	fs.StringVar(&f.memory, "memory", "", "contradiction: only this memory")
+	fs.StringVar(&f.talk, "conversation", "", "observe, reflect: only this conversation")
 	fs.Float64Var(&f.maxShare, "max-share", 0, "decay, prune: the share of a scope that may change in a day, instead of the policy's")
 	return cmd
 }
@@ -89,7 +93,7 @@ func (s *session) order(ctx context.Context, f orderFlags, name string) error {
 }
 
 func (s *session) orderOf(ctx context.Context, f orderFlags, name string) (engine.Order, error) {
-	o := engine.Order{Name: name, Tenant: s.tenant, Scopes: f.scopes, Memory: f.memory, Fresh: f.fresh, MaxShare: f.maxShare}
+	o := engine.Order{Name: name, Tenant: s.tenant, Scopes: f.scopes, Memory: f.memory, Conversation: f.talk, Fresh: f.fresh, MaxShare: f.maxShare}
 	if f.memory != "" {
 		m, err := s.engine.Memory(ctx, s.tenant, f.memory)
 		if err != nil {

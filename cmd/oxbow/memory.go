@@ -25,6 +25,7 @@ func memoryCommand(a *app) *cobra.Command {
 
 type memoryFilter struct {
 	scope, kind, slot, tag, since string
+	conversation                  string
 	status                        []string
 	limit                         int
 }
@@ -45,6 +46,7 @@ lists all.`,
 	fs.StringSliceVar(&f.status, "status", []string{"active"}, "active, superseded, compressed, expired, archived, quarantined, erased or all")
 	fs.StringVar(&f.kind, "kind", "", "only of this kind")
 	fs.StringVar(&f.slot, "slot", "", "only facts of this slot")
+	fs.StringVar(&f.conversation, "conversation", "", "only of this conversation")
 	fs.StringVar(&f.tag, "tag", "", "only with this tag")
 	fs.StringVar(&f.since, "since", "", "only said since then: a date, an instant, or how long ago, such as 7d")
 	fs.IntVar(&f.limit, "limit", 50, "at most so many, up to 1000")
@@ -89,7 +91,7 @@ func (s *session) listMemories(ctx context.Context, f memoryFilter) error {
 }
 
 func (s *session) memoryFilter(ctx context.Context, f memoryFilter) (store.MemoryFilter, error) {
-	out := store.MemoryFilter{Tenant: s.tenant, Scope: f.scope, Kind: oxbow.Kind(f.kind), Slot: f.slot, Tag: strings.ToLower(f.tag), Limit: f.limit}
+	out := store.MemoryFilter{Tenant: s.tenant, Scope: f.scope, Kind: oxbow.Kind(f.kind), Slot: f.slot, Conversation: f.conversation, Tag: strings.ToLower(f.tag), Limit: f.limit}
 	if err := limited(f.limit); err != nil {
 		return out, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/llm"
 	"github.com/oxbow-memory/oxbow/llm/offline"
 	"github.com/oxbow-memory/oxbow/worker"
 )
@@ -74,7 +75,7 @@ func (s *session) untilWorked(ctx context.Context, run string, wait bool, tell f
 
 // workHere runs a worker for as long as the jobs need.
 func (s *session) workHere(ctx context.Context, run string, tell func(left int)) error {
-	w, err := worker.New(jobs.Deps{Store: s.st, Judge: s.judge, Embedder: s.embeds, Grapher: newGrapher(s.conf, s.judge), ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails}, s.workerConfig())
+	w, err := worker.New(jobs.Deps{Store: s.st, Judge: s.judge, Observer: llm.CanObserve(s.judge), Embedder: s.embeds, Grapher: newGrapher(s.conf, s.judge), ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails}, s.workerConfig())
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow/internal/metrics"
 	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/llm"
 	"github.com/oxbow-memory/oxbow/llm/offline"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/worker"
@@ -56,7 +57,7 @@ func (s *session) work(ctx context.Context, counts *metrics.Instruments) error {
 	conf.Schedule = true
 	conf.Log = quietRiver(log, s.conf.level())
 	conf.Ended = counts.Job
-	w, err := worker.New(jobs.Deps{Store: s.st, Judge: s.judge, Embedder: s.embeds, Grapher: newGrapher(s.conf, s.judge), ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails,
+	w, err := worker.New(jobs.Deps{Store: s.st, Judge: s.judge, Observer: llm.CanObserve(s.judge), Embedder: s.embeds, Grapher: newGrapher(s.conf, s.judge), ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails,
 		Refused: counts.Refused, Log: log}, conf)
 	if err != nil {
 		return err

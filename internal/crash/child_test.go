@@ -54,7 +54,7 @@ func (p place) open(ctx context.Context) (store.Store, error) {
 func clock() time.Time { return Ends }
 
 func deps(st store.Store, unguarded bool) jobs.Deps {
-	return jobs.Deps{Store: st, Judge: offline.New(), Embedder: offline.NewEmbedder(), Clock: clock, Unguarded: unguarded}
+	return jobs.Deps{Store: st, Judge: offline.New(), Observer: offline.New(), Embedder: offline.NewEmbedder(), Clock: clock, Unguarded: unguarded}
 }
 
 // TestHelperProcess is no test: it is what a child process runs.
@@ -103,7 +103,7 @@ func obey(o order) error {
 const ingestBatch = 20
 
 func ingest(ctx context.Context, st store.Store, turns []oxbow.Turn) error {
-	e := engine.New(engine.Config{Store: st, Judge: offline.New(), Embedder: offline.NewEmbedder(), Clock: clock})
+	e := engine.New(engine.Config{Store: st, Judge: offline.New(), Observer: offline.New(), Embedder: offline.NewEmbedder(), Clock: clock})
 	for len(turns) > 0 {
 		n := min(ingestBatch, len(turns))
 		if _, err := e.Ingest(ctx, turns[:n]); err != nil {

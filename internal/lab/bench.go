@@ -47,6 +47,8 @@ type Bench struct {
 	Embedder llm.Embedder
 	// Grapher is what Draw has set; none at first.
 	Grapher llm.Grapher
+	// Observer is jobs.Deps.Observer; Observe sets it. Defaults to none.
+	Observer llm.Observer
 	// EmbedFor is jobs.Deps.EmbedFor.
 	EmbedFor time.Duration
 
@@ -197,7 +199,7 @@ func (b *Bench) Links(id string) []oxbow.Link {
 // Deps gives what a job gets when the bench works it: the bench's store with
 // the fence open and completion without a running job.
 func (b *Bench) Deps() jobs.Deps {
-	return jobs.Deps{Store: direct{b.DB, b}, Judge: b.Judge, Embedder: b.Embedder, Grapher: b.Grapher, Clock: b.Clock.Now, ReadDate: b.ReadDate, ReadDetails: offline.ReadDetails, PassBatch: 500, EmbedFor: b.EmbedFor}
+	return jobs.Deps{Store: direct{b.DB, b}, Judge: b.Judge, Observer: b.Observer, Embedder: b.Embedder, Grapher: b.Grapher, Clock: b.Clock.Now, ReadDate: b.ReadDate, ReadDetails: offline.ReadDetails, PassBatch: 500, EmbedFor: b.EmbedFor}
 }
 
 // Enqueue puts jobs in the queue.

@@ -96,6 +96,13 @@ func (b *Bench) Draw(g llm.Grapher) {
 	b.equip()
 }
 
+// Observe gives the bench an observer, for all that is worked from now on.
+func (b *Bench) Observe(o llm.Observer) {
+	b.Helper()
+	b.Observer = o
+	b.equip()
+}
+
 func (b *Bench) equip() {
-	b.Engine = engine.New(engine.Config{Store: b.DB, Judge: b.Judge, Embedder: b.Embedder, Grapher: b.Grapher, Clock: b.Clock.Now, ReadDetails: offline.ReadDetails})
+	b.Engine = engine.New(engine.Config{Store: b.DB, Judge: b.Judge, Observer: b.Observer, Embedder: b.Embedder, Grapher: b.Grapher, Clock: b.Clock.Now, ReadDetails: offline.ReadDetails})
 }

@@ -80,7 +80,7 @@ func Differ(a, b []string) string {
 // ends.
 func (b *Bench) Worker(cfg worker.Config) *worker.Worker {
 	b.Helper()
-	w, err := worker.New(jobs.Deps{Store: b.DB, Judge: b.Judge, Embedder: b.Embedder, Grapher: b.Grapher, Clock: b.Clock.Now, ReadDate: b.ReadDate, ReadDetails: offline.ReadDetails}, cfg)
+	w, err := worker.New(jobs.Deps{Store: b.DB, Judge: b.Judge, Observer: b.Observer, Embedder: b.Embedder, Grapher: b.Grapher, Clock: b.Clock.Now, ReadDate: b.ReadDate, ReadDetails: offline.ReadDetails}, cfg)
 	b.Must(err)
 	b.Must(w.Start(b.Ctx))
 	b.Cleanup(func() {

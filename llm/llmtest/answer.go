@@ -61,7 +61,7 @@ func ask(ctx context.Context, judge llm.Judge, req Request) (object, error) {
 	questions := map[string]func(context.Context, llm.Judge, []byte) (object, error){
 		"extract": askExtract, "confidence": askConfidence, "relate": askRelate,
 		"expiry": askExpiry, "cluster": askCluster, "synthesize": askSynthesize,
-		"select": askSelect, "graph": askGraph,
+		"select": askSelect, "graph": askGraph, "observe": askObserve, "reflect": askReflect,
 	}
 	question, ok := questions[req.Purpose]
 	if !ok || req.Data == nil {

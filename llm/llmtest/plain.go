@@ -12,13 +12,15 @@ import (
 // Plain is the judge of a server that nobody told what to say: what a user
 // says in four words or more is worth keeping and was said outright; nothing
 // contradicts, ends or resembles anything; a group becomes its sentences, once
-// each; what shares a word of four letters or more with a cue is selected.
+// each; what shares a word of four letters or more with a cue is selected; the
+// first five words of what a user says are a note, and notes become one line.
 type Plain struct{}
 
 var (
 	_ llm.Judge    = Plain{}
 	_ llm.Selector = Plain{}
 	_ llm.Grapher  = Plain{}
+	_ llm.Observer = Plain{}
 )
 
 // Name is plain@1.

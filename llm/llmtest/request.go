@@ -9,7 +9,7 @@ import (
 
 // Request is one request as the server saw it.
 type Request struct {
-	Purpose     string          // extract, confidence, relate, expiry, cluster, synthesize, select or embed; "" when unknown
+	Purpose     string          // extract, confidence, relate, expiry, cluster, synthesize, select, observe, reflect or embed; "" when unknown
 	Model       string          // as asked for
 	Format      string          // one of the formats: strict, json_schema, json_object or text
 	Temperature *float64        // nil when it was not sent

@@ -38,6 +38,7 @@ var (
 
 	_ llm.Selector = (*Cache)(nil)
 	_ llm.Grapher  = (*Cache)(nil)
+	_ llm.Observer = (*Cache)(nil)
 )
 
 // NewCache makes a cache; it does no I/O.
@@ -115,6 +116,33 @@ func (c *Cache) Graph(ctx context.Context, s llm.Statement) (llm.Graph, error) {
 		return llm.Graph{}, oxbow.Errorf(oxbow.CodeUnsupported, "the judge %s does not read for the graph: set graph to offline", c.Name())
 	}
 	return remember(ctx, c, "graph", s, func() (llm.Graph, error) { return g.Graph(ctx, s) })
+}
+
+// Observes tells whether the judge condenses conversations.
+func (c *Cache) Observes() bool { return llm.CanObserve(c.cfg.Judge) != nil }
+
+// Observe implements llm.Observer; a judge that cannot observe is unsupported.
+func (c *Cache) Observe(ctx context.Context, turns []llm.TurnText) ([]llm.Observation, error) {
+	o, err := llm.ObserverOf(c.cfg.Judge)
+	if err != nil {
+		return nil, err
+	}
+	out, err := remember(ctx, c, "observe", turns, func() ([]llm.Observation, error) { return o.Observe(ctx, turns) })
+	for i, n := range out {
+		if len(turns) > 0 && n.Expiry != nil && !n.Expiry.Date.IsZero() {
+			out[i].Expiry.Date = n.Expiry.Date.In(turns[0].At.Location()) // JSON keeps the offset and not the zone
+		}
+	}
+	return out, err
+}
+
+// Reflect implements llm.Observer.
+func (c *Cache) Reflect(ctx context.Context, items []llm.Statement, target int) ([]llm.Reflection, error) {
+	o, err := llm.ObserverOf(c.cfg.Judge)
+	if err != nil {
+		return nil, err
+	}
+	return remember(ctx, c, "reflect", []any{items, target}, func() ([]llm.Reflection, error) { return o.Reflect(ctx, items, target) })
 }
 
 // remember gives the kept answer to a question, else asks and keeps the answer.

@@ -84,7 +84,7 @@ func (m *Meter) limit(purpose string) int64 {
 // answered before others: no pass's, no recall's, and none for the graph, which the
 // lifecycle does without.
 func isWrite(purpose string) bool {
-	return purpose != "cluster" && purpose != "synthesize" && purpose != "select" && purpose != "graph"
+	return purpose != "cluster" && purpose != "synthesize" && purpose != "select" && purpose != "graph" && purpose != "reflect"
 }
 
 func reserved(c llm.Call) int64 { return int64(c.In) + int64(c.MaxOut) }

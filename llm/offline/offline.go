@@ -18,6 +18,7 @@ type Judge struct{}
 var (
 	_ llm.Judge    = (*Judge)(nil)
 	_ llm.Selector = (*Judge)(nil)
+	_ llm.Observer = (*Judge)(nil)
 	_ llm.Cuer     = (*Judge)(nil)
 	_ llm.Reader   = (*Judge)(nil)
 )
@@ -66,6 +67,20 @@ func (*Judge) Expiry(ctx context.Context, s llm.Statement, zone *time.Location) 
 // nearly the same. No label stands in two groups. It fails only when ctx is done.
 func (*Judge) Cluster(ctx context.Context, items []llm.Statement) ([][]string, error) {
 	return cluster(ctx, items)
+}
+
+// Observe gives notes of what a user asked, mentioned, decided and did, and of
+// what the assistant found or did, turn by turn: the notes of a turn are shorter
+// than the turn, and do not depend on the others. It fails only when ctx is done.
+func (*Judge) Observe(ctx context.Context, turns []llm.TurnText) ([]llm.Observation, error) {
+	return observe(ctx, turns)
+}
+
+// Reflect puts the clauses of notes together, leaving out those that bring no new
+// word, and of questions those that bring no name, number or negation. The target
+// decides nothing: no rule can tell what else may be lost. It fails only when ctx is done.
+func (*Judge) Reflect(ctx context.Context, items []llm.Statement, _ int) ([]llm.Reflection, error) {
+	return reflect(ctx, items)
 }
 
 // Synthesize joins the sentences of a group, leaving out those that bring no

@@ -23,6 +23,13 @@ func relateAll(ctx context.Context, s llm.Statement, others []llm.Statement) ([]
 		if long && len(o.Text) > longText && !text.Same(s.Text, o.Text) {
 			continue
 		}
+		if isNote(s) || isNote(o) {
+			if r := relateNotes(s, o); r != oxbow.Unrelated {
+				out = append(out, llm.Relation{Label: o.Label, Relation: r})
+			}
+			seen[o.Label] = true
+			continue
+		}
 		if r := relatePair(s, c, o, parse(o.Text, o.SaidAt)); r != oxbow.Unrelated {
 			out = append(out, llm.Relation{Label: o.Label, Relation: r})
 			seen[o.Label] = true

@@ -26,6 +26,7 @@ type Judge struct {
 var (
 	_ llm.Judge    = (*Judge)(nil)
 	_ llm.Selector = (*Judge)(nil)
+	_ llm.Observer = (*Judge)(nil)
 	_ llm.Signer   = (*Judge)(nil)
 )
 
@@ -57,9 +58,9 @@ func New(cfg Config) (*Judge, error) {
 // Name is openai/MODEL@VERSION; the version is that of the prompts and schemas.
 func (j *Judge) Name() string { return fmt.Sprintf("openai/%s@%d", j.cfg.Model, promptVersion) }
 
-// NameOf names SynthesisModel for a synthesis.
+// NameOf names SynthesisModel for a synthesis and a reflection.
 func (j *Judge) NameOf(question string) string {
-	if question == synthesize {
+	if question == synthesize || question == reflection {
 		return fmt.Sprintf("openai/%s@%d", j.cfg.SynthesisModel, promptVersion)
 	}
 	return j.Name()

@@ -24,7 +24,7 @@ var promptDigests = map[int]string{
 	1: "801af32e03d82c2e",
 	2: "b0aab28fb865eed8",
 	3: "6b94309304c94cbe",
-	4: "5b65ee173498e657",
+	4: "bea1ea366344d05d",
 }
 
 func TestPromptVersion(t *testing.T) {

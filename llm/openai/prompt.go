@@ -31,9 +31,11 @@ const (
 	synthesize = "synthesize"
 	selection  = "select"
 	graph      = "graph"
+	observe    = "observe"
+	reflection = "reflect"
 )
 
-var purposes = []string{extract, confidence, relate, expiry, cluster, synthesize, selection, graph}
+var purposes = []string{extract, confidence, relate, expiry, cluster, synthesize, selection, graph, observe, reflection}
 
 // sheet is what a model is told for one purpose. It is the same for every
 // call, so that endpoints can cache it.

@@ -179,7 +179,7 @@ func (w *where) filter(f store.MemoryFilter) {
 	w.addIf(f.Slot != "", "m.slot = $", f.Slot)
 	// The indexes hold what has a turn, or a conversation, only, and are not taken
 	// unless the query says so too.
-	w.addIf(f.Turn != "", "m.turn = $ AND m.turn <> ''", f.Turn)
+	w.addIf(f.Turn != "", "m.id IN (SELECT id FROM memories WHERE turn = $ AND turn <> '' UNION SELECT memory FROM memory_turns WHERE turn = $)", f.Turn)
 	w.addIf(f.Conversation != "", "m.conversation = $ AND m.conversation <> ''", f.Conversation)
 	w.addIf(f.Tag != "", "c.body::jsonb -> 'tags' ? $", f.Tag)
 	w.addIf(!f.Since.IsZero(), "m.said_at >= $", ts(f.Since))
@@ -280,9 +280,10 @@ const rankClasses = `
 const rankPage = `
 	SELECT id, rank_key FROM memories
 	WHERE scope = $1 AND status = 'active' AND half_life = $2 AND ref_time > $3 AND (expires_at IS NULL OR expires_at > $4)
+		AND NOT (kind IN ('observation', 'reflection') AND conversation <> '')
 	ORDER BY rank_key DESC, id LIMIT $5 OFFSET $6`
 
-const activeIDs = `SELECT id, 0::float8 FROM memories WHERE scope = $1 AND status = 'active'`
+const activeIDs = `SELECT id, 0::float8 FROM memories WHERE scope = $1 AND status = 'active' AND NOT (kind IN ('observation', 'reflection') AND conversation <> '')`
 
 // StrongestMemories implements store.MemoryReader.
 func (r reader) StrongestMemories(ctx context.Context, s oxbow.ScopeSettings, now time.Time, limit int) ([]oxbow.Memory, error) {

@@ -85,7 +85,7 @@ func (r reader) SlotMemories(ctx context.Context, s oxbow.Scope, slot string) ([
 }
 
 const clusterCandidates = selectMemory + `
-	WHERE m.scope = $1 AND m.status = 'active' AND m.key = '' AND NOT m.pinned
+	WHERE m.scope = $1 AND m.status = 'active' AND m.key = '' AND NOT m.pinned AND NOT ` + isNote + `
 		AND (m.expires_at IS NULL OR m.expires_at > $2) AND (m.fades_at IS NULL OR m.fades_at > $2)
 	ORDER BY m.said_at DESC, m.id DESC LIMIT $3`
 

@@ -26,6 +26,7 @@ const matchScores = `
 	FROM hits hit JOIN memories m ON m.seq = hit.memory
 	WHERE hit.score >= coalesce((SELECT score FROM cut), 0) AND m.status = ANY($8)
 		AND ($11::text[] IS NULL OR m.slot = ANY($11)) AND (NOT $12 OR m.key <> '') AND ($13 = '' OR m.kind = $13)
+		AND (NOT $15 OR NOT ` + isNote + `)
 		AND ($14::timestamptz IS NULL OR (m.fades_at IS NULL OR m.fades_at > $14) AND (m.expires_at IS NULL OR m.expires_at > $14))
 	ORDER BY hit.score DESC, m.id LIMIT $10`
 
@@ -71,7 +72,7 @@ func (r reader) Match(ctx context.Context, q store.MatchQuery) (store.Matched, e
 			err := scanMatch(rows, &m, &m.Score, &m.Terms, &m.Length, &all)
 			return m, err
 		}, matchScores, q.K1, q.B, plan.Average, terms, weights, bits, seq, texts(q.Statuses), look, plan.Take(q),
-			q.Slots, q.Keyed, string(q.Kind), orNull(q.LiveAt))
+			q.Slots, q.Keyed, string(q.Kind), orNull(q.LiveAt), q.NoNotes)
 		if err != nil {
 			return store.Matched{}, err
 		}
@@ -122,12 +123,12 @@ const beside = `
 	FROM unnest($1::text[]) q (id) JOIN memories c ON c.id = q.id AND c.scope = $2 AND c.conversation <> '',
 	LATERAL (
 		(SELECT b.*, -1 AS step FROM memories b WHERE b.scope = $2 AND b.conversation = c.conversation AND b.conversation <> ''
-			AND (b.said_at, b.id) < (c.said_at, c.id) AND b.status = ANY($4)
+			AND (b.said_at, b.id) < (c.said_at, c.id) AND b.kind NOT IN ('observation', 'reflection') AND b.status = ANY($4)
 			AND ($5::timestamptz IS NULL OR (b.fades_at IS NULL OR b.fades_at > $5) AND (b.expires_at IS NULL OR b.expires_at > $5))
 			ORDER BY b.said_at DESC, b.id DESC LIMIT $3)
 		UNION ALL
 		(SELECT b.*, 1 FROM memories b WHERE b.scope = $2 AND b.conversation = c.conversation AND b.conversation <> ''
-			AND (b.said_at, b.id) > (c.said_at, c.id) AND b.status = ANY($4)
+			AND (b.said_at, b.id) > (c.said_at, c.id) AND b.kind NOT IN ('observation', 'reflection') AND b.status = ANY($4)
 			AND ($5::timestamptz IS NULL OR (b.fades_at IS NULL OR b.fades_at > $5) AND (b.expires_at IS NULL OR b.expires_at > $5))
 			ORDER BY b.said_at, b.id LIMIT $3)) m`
 

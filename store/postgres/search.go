@@ -35,6 +35,7 @@ const scores = `
 	SELECT m.id, hit.score, (SELECT score FROM cut) IS NULL
 	FROM hits hit JOIN memories m ON m.seq = hit.memory
 	WHERE hit.score >= coalesce((SELECT score FROM cut), 0) AND m.status = ANY($7) AND m.id <> $8
+		AND ($12 = 0 OR ` + isNote + ` = ($12 = 2))
 	ORDER BY hit.score DESC, m.id LIMIT $9 OFFSET $10`
 
 // Search implements store.Searcher.
@@ -66,7 +67,7 @@ func (r reader) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 			var h store.Hit
 			err := rows.Scan(&h.ID, &h.Score, &all)
 			return h, err
-		}, scores, q.K1, q.B, avg, ids, idfs, seq, texts(q.Statuses), q.Exclude, q.Limit, q.Offset, best)
+		}, scores, q.K1, q.B, avg, ids, idfs, seq, texts(q.Statuses), q.Exclude, q.Limit, q.Offset, best, int(q.Notes))
 		if err != nil || store.Enough(q, len(hits), all) {
 			return hits, err
 		}

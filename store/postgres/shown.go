@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/oxbow-memory/oxbow"
 )
 
@@ -16,12 +14,7 @@ const shown = `
 
 // Shown implements store.ShownReader.
 func (r reader) Shown(ctx context.Context, tenant string, ids []string) ([]oxbow.Shown, error) {
-	return collect(ctx, r.of(tenant), "read what was shown", func(rows pgx.Rows) (oxbow.Shown, error) {
-		var s oxbow.Shown
-		err := rows.Scan(&s.Memory, &s.Conversation, &s.At)
-		s.At = s.At.UTC()
-		return s, err
-	}, shown, ids, tenant)
+	return collect(ctx, r.of(tenant), "read what was shown", scanShown, shown, ids, tenant)
 }
 
 const putShown = `

@@ -13,14 +13,14 @@ import (
 
 const selectTurn = `
 	SELECT t.id, s.tenant, s.name, t.conversation, coalesce(c.body, '{}'), t.at, t.state, t.reason, t.memories, t.judge, t.run,
-		t.redacted, t.created_at
+		t.observed, t.redacted, t.created_at
 	FROM turns t JOIN scopes s ON s.seq = t.scope LEFT JOIN contents c ON c.id = t.content_id`
 
 func scanTurn(rows pgx.Rows) (oxbow.Turn, error) {
 	var t oxbow.Turn
 	var body string
 	err := rows.Scan(&t.ID, &t.Scope.Tenant, &t.Scope.Name, &t.Conversation, &body, &t.At, &t.State, &t.Reason, &t.Memories,
-		&t.Judge, &t.Run, &t.Redacted, &t.CreatedAt)
+		&t.Judge, &t.Run, &t.Observed, &t.Redacted, &t.CreatedAt)
 	if err != nil {
 		return t, err
 	}
@@ -83,8 +83,8 @@ func (r reader) CountTurns(ctx context.Context, s oxbow.Scope) (map[oxbow.TurnSt
 // insertTurn stores a turn that is new together with its text.
 const insertTurn = `
 	WITH new AS (
-		INSERT INTO turns (id, scope, conversation, content_id, at, state, reason, memories, judge, run, redacted, created_at)
-		VALUES ($1, $2, $3, $4, $5, 'waiting', '', 0, '', $6, $7, $8) ON CONFLICT (id) DO NOTHING RETURNING content_id, scope, id)
+		INSERT INTO turns (id, scope, conversation, content_id, at, state, reason, memories, judge, run, redacted, created_at, tokens)
+		VALUES ($1, $2, $3, $4, $5, 'waiting', '', 0, '', $6, $7, $8, $10) ON CONFLICT (id) DO NOTHING RETURNING content_id, scope, id)
 	INSERT INTO contents (id, scope, owner, salt, body) SELECT content_id, scope, id, '', $9 FROM new`
 
 // AddTurns implements store.TurnWriter.
@@ -103,7 +103,7 @@ func (t *tx) AddTurns(ctx context.Context, turns []oxbow.Turn) (int, error) {
 		}
 		words := store.TurnWords{User: turn.User, Assistant: turn.Assistant, Parts: turn.Parts}
 		b.count("store the turn", &added, insertTurn, turn.ID, seq, turn.Conversation, oxbow.NewID("content", turn.ID), ts(turn.At),
-			turn.Run, turn.Redacted, ts(turn.CreatedAt), store.JSON(words))
+			turn.Run, turn.Redacted, ts(turn.CreatedAt), store.JSON(words), store.TurnTokens(turn))
 	}
 	err := t.send(ctx, b, "store turns")
 	return added, err

@@ -170,7 +170,7 @@ func (w *where) filter(f store.MemoryFilter) {
 	w.addIf(f.Slot != "", "m.slot = ?", f.Slot)
 	// The indexes hold what has a turn, or a conversation, only, and are not taken
 	// unless the query says so too.
-	w.addIf(f.Turn != "", "m.turn = ? AND m.turn <> ''", f.Turn)
+	w.addIf(f.Turn != "", "m.id IN (SELECT id FROM memories WHERE turn = ? AND turn <> '' UNION SELECT memory FROM memory_turns WHERE turn = ?)", f.Turn, f.Turn)
 	w.addIf(f.Conversation != "", "m.conversation = ? AND m.conversation <> ''", f.Conversation)
 	w.addIf(f.Tag != "", "EXISTS (SELECT 1 FROM json_each(c.body, '$.tags') t WHERE t.value = ?)", f.Tag)
 	w.addIf(!f.Since.IsZero(), "m.said_at >= ?", f.Since.UnixMilli())
@@ -264,9 +264,10 @@ const rankClasses = `
 const rankPage = `
 	SELECT id, rank_key FROM memories
 	WHERE scope = ? AND status = 'active' AND half_life = ? AND ref_time > ? AND (expires_at IS NULL OR expires_at > ?)
+		AND NOT (kind IN ('observation', 'reflection') AND conversation <> '')
 	ORDER BY rank_key DESC, id LIMIT ? OFFSET ?`
 
-const activeIDs = `SELECT id, 0.0 FROM memories WHERE scope = ? AND status = 'active'`
+const activeIDs = `SELECT id, 0.0 FROM memories WHERE scope = ? AND status = 'active' AND NOT (kind IN ('observation', 'reflection') AND conversation <> '')`
 
 // StrongestMemories implements store.MemoryReader.
 func (r reader) StrongestMemories(ctx context.Context, s oxbow.ScopeSettings, now time.Time, limit int) ([]oxbow.Memory, error) {

@@ -84,7 +84,7 @@ func (r reader) SlotMemories(ctx context.Context, s oxbow.Scope, slot string) ([
 }
 
 const clusterCandidates = selectMemory + `
-	WHERE m.scope = ? AND m.status = 'active' AND m.key = '' AND NOT m.pinned
+	WHERE m.scope = ? AND m.status = 'active' AND m.key = '' AND NOT m.pinned AND NOT ` + isNote + `
 		AND (m.expires_at IS NULL OR m.expires_at > ?) AND (m.fades_at IS NULL OR m.fades_at > ?)
 	ORDER BY m.said_at DESC, m.id DESC LIMIT ?`
 

@@ -26,6 +26,7 @@ const matchScores = `
 	FROM hits hit CROSS JOIN memories m ON m.seq = hit.memory
 	WHERE hit.score >= coalesce((SELECT score FROM cut), 0) AND m.status IN (SELECT value FROM json_each(?6))
 		AND (?9 IS NULL OR m.slot IN (SELECT value FROM json_each(?9))) AND (?10 = 0 OR m.key <> '') AND (?11 = '' OR m.kind = ?11)
+		AND (NOT ?13 OR NOT ` + isNote + `)
 		AND (?12 IS NULL OR (m.fades_at IS NULL OR m.fades_at > ?12) AND (m.expires_at IS NULL OR m.expires_at > ?12))
 	ORDER BY hit.score DESC, m.id LIMIT ?8`
 
@@ -69,7 +70,7 @@ func (r reader) Match(ctx context.Context, q store.MatchQuery) (store.Matched, e
 			err := scanMatch(rows, &m, &m.Score, &m.Terms, &m.Length, &all)
 			return m, err
 		}, matchScores, q.K1, q.B, plan.Average, store.JSON(plan.Lead), seq, jsonList(q.Statuses), look, plan.Take(q),
-			orNone(q.Slots), q.Keyed, q.Kind, ms(q.LiveAt))
+			orNone(q.Slots), q.Keyed, q.Kind, ms(q.LiveAt), q.NoNotes)
 		if err != nil {
 			return store.Matched{}, err
 		}
@@ -121,12 +122,12 @@ const beside = `
 	FROM json_each(?1) q CROSS JOIN memories c ON c.id = q.value AND c.scope = ?2 AND c.conversation <> ''
 	CROSS JOIN memories m ON m.seq IN (
 		SELECT seq FROM (SELECT b.seq FROM memories b WHERE b.scope = ?2 AND b.conversation = c.conversation AND b.conversation <> ''
-			AND (b.said_at, b.id) < (c.said_at, c.id) AND b.status IN (SELECT value FROM json_each(?4))
+			AND (b.said_at, b.id) < (c.said_at, c.id) AND b.kind NOT IN ('observation', 'reflection') AND b.status IN (SELECT value FROM json_each(?4))
 			AND (?5 IS NULL OR (b.fades_at IS NULL OR b.fades_at > ?5) AND (b.expires_at IS NULL OR b.expires_at > ?5))
 			ORDER BY b.said_at DESC, b.id DESC LIMIT ?3)
 		UNION ALL
 		SELECT seq FROM (SELECT a.seq FROM memories a WHERE a.scope = ?2 AND a.conversation = c.conversation AND a.conversation <> ''
-			AND (a.said_at, a.id) > (c.said_at, c.id) AND a.status IN (SELECT value FROM json_each(?4))
+			AND (a.said_at, a.id) > (c.said_at, c.id) AND a.kind NOT IN ('observation', 'reflection') AND a.status IN (SELECT value FROM json_each(?4))
 			AND (?5 IS NULL OR (a.fades_at IS NULL OR a.fades_at > ?5) AND (a.expires_at IS NULL OR a.expires_at > ?5))
 			ORDER BY a.said_at, a.id LIMIT ?3))`
 

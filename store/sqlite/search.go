@@ -30,6 +30,7 @@ const scores = `
 	SELECT m.id, hit.score, (SELECT score FROM cut) IS NULL
 	FROM hits hit CROSS JOIN memories m ON m.seq = hit.memory
 	WHERE hit.score >= coalesce((SELECT score FROM cut), 0) AND m.status IN (SELECT value FROM json_each(?6)) AND m.id <> ?7
+		AND (?11 = 0 OR ` + isNote + ` = (?11 = 2))
 	ORDER BY hit.score DESC, m.id LIMIT ?8 OFFSET ?9`
 
 // Search implements store.Searcher.
@@ -64,7 +65,7 @@ func (r reader) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 			var h store.Hit
 			err := rows.Scan(&h.ID, &h.Score, &all)
 			return h, err
-		}, scores, q.K1, q.B, avg, store.JSON(weights), seq, jsonList(q.Statuses), q.Exclude, q.Limit, q.Offset, best)
+		}, scores, q.K1, q.B, avg, store.JSON(weights), seq, jsonList(q.Statuses), q.Exclude, q.Limit, q.Offset, best, q.Notes)
 		if err != nil || store.Enough(q, len(hits), all) {
 			return hits, err
 		}

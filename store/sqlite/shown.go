@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
@@ -14,13 +13,7 @@ const shown = `
 
 // Shown implements store.ShownReader.
 func (r reader) Shown(ctx context.Context, tenant string, ids []string) ([]oxbow.Shown, error) {
-	return collect(ctx, r.q, "read what was shown", func(rows *sql.Rows) (oxbow.Shown, error) {
-		var s oxbow.Shown
-		var at int64
-		err := rows.Scan(&s.Memory, &s.Conversation, &at)
-		s.At = time.UnixMilli(at).UTC()
-		return s, err
-	}, shown, jsonList(ids), tenant)
+	return collect(ctx, r.q, "read what was shown", scanShown, shown, jsonList(ids), tenant)
 }
 
 const putShown = `

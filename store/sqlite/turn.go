@@ -12,7 +12,7 @@ import (
 
 const selectTurn = `
 	SELECT t.id, s.tenant, s.name, t.conversation, coalesce(c.body, '{}'), t.at, t.state, t.reason, t.memories, t.judge, t.run,
-		t.redacted, t.created_at
+		t.observed, t.redacted, t.created_at
 	FROM turns t JOIN scopes s ON s.seq = t.scope LEFT JOIN contents c ON c.id = t.content_id`
 
 func scanTurn(rows *sql.Rows) (oxbow.Turn, error) {
@@ -20,7 +20,7 @@ func scanTurn(rows *sql.Rows) (oxbow.Turn, error) {
 	var body string
 	var at, created int64
 	err := rows.Scan(&t.ID, &t.Scope.Tenant, &t.Scope.Name, &t.Conversation, &body, &at, &t.State, &t.Reason, &t.Memories,
-		&t.Judge, &t.Run, &t.Redacted, &created)
+		&t.Judge, &t.Run, &t.Observed, &t.Redacted, &created)
 	if err != nil {
 		return t, err
 	}
@@ -81,8 +81,8 @@ func (r reader) CountTurns(ctx context.Context, s oxbow.Scope) (map[oxbow.TurnSt
 }
 
 const insertTurn = `
-	INSERT INTO turns (id, scope, conversation, content_id, at, state, reason, memories, judge, run, redacted, created_at)
-	VALUES (?, ?, ?, ?, ?, 'waiting', '', 0, '', ?, ?, ?) ON CONFLICT (id) DO NOTHING`
+	INSERT INTO turns (id, scope, conversation, content_id, at, state, reason, memories, judge, run, redacted, created_at, tokens)
+	VALUES (?, ?, ?, ?, ?, 'waiting', '', 0, '', ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
 
 // AddTurns implements store.TurnWriter.
 func (t *tx) AddTurns(ctx context.Context, turns []oxbow.Turn) (int, error) {
@@ -94,7 +94,7 @@ func (t *tx) AddTurns(ctx context.Context, turns []oxbow.Turn) (int, error) {
 		}
 		contentID := oxbow.NewID("content", turn.ID)
 		res, err := t.q.exec(ctx, insertTurn, turn.ID, seq, turn.Conversation, contentID, turn.At.UnixMilli(), turn.Run,
-			turn.Redacted, turn.CreatedAt.UnixMilli())
+			turn.Redacted, turn.CreatedAt.UnixMilli(), store.TurnTokens(turn))
 		if err != nil {
 			return added, translate(err, "store the turn")
 		}

@@ -70,7 +70,7 @@ func (r reader) VectorsSince(ctx context.Context, s oxbow.Scope, embedder string
 // embeddable is what has, or should have, a vector of the embedder ?1.
 const (
 	hasVector  = `EXISTS (SELECT 1 FROM vectors v WHERE v.memory = m.seq AND v.embedder = ?1 AND v.dimensions > 0)`
-	embeddable = `m.status NOT IN ('erased', 'quarantined')`
+	embeddable = `m.status NOT IN ('erased', 'quarantined') AND NOT ` + isNote
 )
 
 const countVectors = `
