@@ -18,7 +18,14 @@ func furnish(f *fixture) {
 	}))
 	f.putVectors(small, f.vector("b", 1, 0, 0, 0))
 	f.putGraph(f.part("b", "Ada -keeps-> Lighthouse"))
+	f.turnOf("talked", "talk", 1, oxbow.TurnExtracted)
 	f.tx(func(ctx context.Context, tx store.Tx) error {
+		if err := tx.PutEvidence(ctx, f.scope, []store.Evidence{{Memory: f.id("b"), Turn: f.id("talked")}}); err != nil {
+			return err
+		}
+		if err := tx.PutShown(ctx, f.scope, "talk", f.ids("b"), start); err != nil {
+			return err
+		}
 		turn := oxbow.Turn{ID: f.id("turn"), Scope: f.scope, User: "hello", At: start, CreatedAt: start}
 		if _, err := tx.AddTurns(ctx, []oxbow.Turn{turn}); err != nil {
 			return err
@@ -77,9 +84,20 @@ func ask(f *fixture, tenant, scope string) map[string]int {
 	f.wantCode(err, "")
 	nodesWith, nodesWithout, err := r.CountNodeVectors(f.ctx, sc, small)
 	f.wantCode(err, "")
+	waiting, _, err := r.CountUnobserved(f.ctx, sc, "talk")
+	f.wantCode(err, "")
+	noted := 0
+	if must(r.HasNotes(f.ctx, sc))(f) {
+		noted = 1
+	}
 	walk := store.WalkQuery{Scope: sc, From: from, Hops: 2, Statuses: oxbow.Statuses, Limit: 9}
 	return map[string]int{
-		"CountGraph": nodes, "CountGraph edges": edges,
+		"CountUnobserved": waiting, "HasNotes": noted,
+		"Unobserved":    len(must(r.Unobserved(f.ctx, sc, "talk", 9))(f)),
+		"Conversations": len(must(r.Conversations(f.ctx, sc, store.ConversationFilter{Limit: 9}))(f)),
+		"EvidenceOf":    len(must(r.EvidenceOf(f.ctx, tenant, ids))(f)),
+		"ShownIn":       len(must(r.ShownIn(f.ctx, sc, "talk"))(f)),
+		"CountGraph":    nodes, "CountGraph edges": edges,
 		"MatchNodes":        len(must(r.MatchNodes(f.ctx, f.named(sc, "Ada", 9)))(f)),
 		"ListNodes":         len(must(r.ListNodes(f.ctx, f.named(sc, "", 9)))(f)),
 		"EdgesOf":           len(edgesOf),
@@ -150,7 +168,7 @@ func testTenants(t *testing.T, s store.Store) {
 		f := setup(t, s)
 		furnish(f)
 		byTenant := map[string]bool{"Memory": true, "Turn": true, "Run": true, "ContentBody": true, "Resolve": true, "Memories": true,
-			"EventsOf": true, "Links": true, "Verdicts": true, "ListScopes": true, "ListDiscarded": true}
+			"EventsOf": true, "Links": true, "Verdicts": true, "EvidenceOf": true, "ListScopes": true, "ListDiscarded": true}
 		for question, n := range ask(f, f.scope.Tenant, f.other().Name) {
 			if n != 0 && !byTenant[question] {
 				t.Errorf("%s shows %d things of another scope", question, n)
