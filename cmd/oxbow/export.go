@@ -30,7 +30,12 @@ is there only when it is whole. API keys, settings of the program and what model
 cost are not in it. Without FILE, or with "-", it goes to standard output.`,
 		Example: `  oxbow export memory.jsonl
   oxbow export --scope user:ada - | gzip >ada.jsonl.gz`,
-		Args: cobra.MaximumNArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("%s takes one file, and was given %q; see: %s --help", cmd.CommandPath(), args, cmd.CommandPath())
+			}
+			return nil
+		},
 		RunE: a.command(func(ctx context.Context, s *session, args []string) error {
 			return s.export(ctx, append(args, "-")[0], o)
 		}),
