@@ -66,7 +66,13 @@ func TestStories(t *testing.T) {
 func TestStoriesOnPostgres(t *testing.T) {
 	t.Parallel()
 	pgtest.URL(t) // skips here when there is no server, and not in a story
-	testscript.Run(t, stories("testdata/postgres", func(env *testscript.Env) { env.Setenv("POSTGRES", pgtest.URL(t)) }))
+	testscript.Run(t, stories("testdata/postgres", func(env *testscript.Env) {
+		env.Setenv("POSTGRES", pgtest.URL(t))
+		p := pgtest.Split(t)
+		env.Setenv("OWNER", p.Owner)
+		env.Setenv("APP", p.Runtime)
+		env.Setenv("ROLE", p.Role)
+	}))
 }
 
 // stories gives scripts a home of their own, a model that answers at $MODEL as

@@ -10,6 +10,11 @@
 // go to the server together, with the next one whose answer is needed or with
 // the commit, because a round trip costs more than most of them (pipe.go).
 //
+// What a statement may see is said where it is asked: r.of(tenant), r.in(scope),
+// r.across(reason) or r.plain() for tables of no tenant, and t.of and t.in before
+// what a transaction writes. Row-level security, which migration 00012 raises around
+// every table, shows and takes nothing else (sight.go, wall.go).
+//
 // Limit: the search_path is set when a connection starts and statements are
 // prepared on it, so a pooler between the two must work by session.
 //
