@@ -22,8 +22,9 @@ const (
 )
 
 // Cover gives, of a result of hybrid, how much of the question stands in the
-// memory's own words, 0 to 1: in parts of the weight of the question's informative
-// words, or the square of its cosine where that is more. Hybrid's score says it of
+// memory's own words, and in part in what they are about, 0 to 1: in parts of the
+// weight of the question's informative words, or the square of its cosine where
+// that is more. Hybrid's score says it of
 // the best answers together and of what was said around them. Of any other
 // strategy Cover gives the score.
 func (r Result) Cover() float64 {
