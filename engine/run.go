@@ -21,7 +21,7 @@ var Passes = jobs.Passes
 
 // Order asks for a job by hand.
 type Order struct {
-	Name   string // decay, expire, prune, cluster, extract, contradiction, embed, graph, observe or reflect
+	Name   string // decay, expire, prune, cluster, extract, contradiction, embed, graph, observe, reflect or reindex
 	Tenant string
 	Scopes []string  // empty means every scope of the tenant
 	Since  time.Time // extract, contradiction: what was said since then
@@ -30,6 +30,9 @@ type Order struct {
 	Conversation string
 	Fresh        bool    // extract, contradiction: answers that a model gave before do not count
 	MaxShare     float64 // replaces the brake of a pass when it is over 0
+	// DropOthers has embed take the vectors of other embedders away when all
+	// memories have one of this embedder.
+	DropOthers bool
 }
 
 // Planned is what a dry run would change in one scope.
@@ -114,7 +117,7 @@ func (e *Engine) embedMissing(ctx context.Context, o Order, s oxbow.Scope) (stri
 	if e.deps.Embedder == nil {
 		return "", oxbow.Errorf(oxbow.CodeUnsupported, "there is no embedder: set embedder in the configuration, as oxbow config show has it")
 	}
-	args := jobs.Embed{About: e.passArgs(o, s).About}
+	args := jobs.Embed{About: e.passArgs(o, s).About, DropOthers: o.DropOthers}
 	return args.Run, e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
 		return tx.Enqueue(ctx, []river.InsertManyParams{insert(args)})
 	})
@@ -172,6 +175,9 @@ func (e *Engine) orderScopes(ctx context.Context, o Order) ([]oxbow.Scope, error
 	}
 	if o.Conversation = text.Normalise(o.Conversation); o.Conversation != "" && o.Name != "observe" && o.Name != "reflect" {
 		return nil, oxbow.Errorf(oxbow.CodeInvalid, "%s works whole scopes: only observe and reflect take a conversation", o.Name)
+	}
+	if o.DropOthers && o.Name != "embed" {
+		return nil, oxbow.Errorf(oxbow.CodeInvalid, "%s makes no vectors: only embed drops those of other embedders", o.Name)
 	}
 	if o.MaxShare < 0 || o.MaxShare > 1 {
 		return nil, oxbow.Errorf(oxbow.CodeInvalid, "the share is %v: use a number over 0 and up to 1", o.MaxShare)

@@ -23,11 +23,15 @@ import (
 // It leaves its cursor in the run, and hands on to another job after a while, so
 // it can be watched, cancelled, and goes on where it was. Vectors of different
 // embedders stand beside each other and are never compared; those of an embedder
-// that is not used any more stay until their memories change or are erased.
+// that is not used any more stay until their memories change or are erased, or a
+// run is told to drop them.
 type Embed struct {
 	About
 	Memories []string `json:"memories,omitempty"`
 	After    string   `json:"after,omitempty"` // the id behind which a run over a scope goes on
+	// DropOthers takes the vectors of every other embedder away at the end of a
+	// run over a scope, when each memory has one of this embedder.
+	DropOthers bool `json:"drop_others,omitempty"`
 }
 
 // Kind names the job.
@@ -82,8 +86,17 @@ func (w *embedWorker) embed(ctx context.Context, job *river.Job[Embed]) error {
 // fill goes on with a run over a scope.
 func (w *embedWorker) fill(ctx context.Context, job *river.Job[Embed]) error {
 	a, id := job.Args.About, w.Embedder.ID()
+	var drop putting
+	if job.Args.DropOthers {
+		drop = func(ctx context.Context, tx store.Tx) (int, error) {
+			if _, missing, err := tx.CountVectors(ctx, a.scope(), id); err != nil || missing > 0 {
+				return 0, err // some were not embedded: what others made of them is of use still
+			}
+			return tx.DropOtherVectors(ctx, a.scope(), id)
+		}
+	}
 	return w.Deps.fill(ctx, job.JobRow, a, filling{
-		name: "embed", done: "embedded", version: id,
+		name: "embed", done: "embedded", version: id, finish: drop, undone: "vectors of other embedders dropped",
 		left: func(ctx context.Context) (int, error) {
 			_, without, err := w.Store.CountVectors(ctx, a.scope(), id)
 			return without, err

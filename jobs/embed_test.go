@@ -28,6 +28,7 @@ func TestEmbed(t *testing.T) {
 		story{"gives everything a vector of another embedder, and keeps the two apart", changesEmbedder},
 		story{"goes on where a run was stopped", embedsOn},
 		story{"stops between two batches when its run is cancelled, and another run goes on", embedsUntilCancelled},
+		story{"drops the vectors of other embedders when it is told to and all have one", dropsOthers},
 		story{"hands a long run on to another job", embedsInParts},
 	)
 }
@@ -322,4 +323,26 @@ func embedsUntilCancelled(b *lab.Bench) {
 		b.Fatalf("the next run ended as %v %v", again.Status, again.Counts)
 	}
 	wantMissing(b, e, 0)
+}
+
+func dropsOthers(b *lab.Bench) {
+	first, second := &lab.Embedder{Name: "first/8/1"}, &lab.Embedder{Name: "second/8/1"}
+	b.Embed(first)
+	m := b.Remember(lab.Statement{Text: "tea: green"})
+	b.Drain()
+	b.Embed(second)
+	run := must(b.Engine.RunJob(b.Ctx, engine.Order{Name: "embed", Tenant: b.Scope.Tenant, Scopes: []string{b.Scope.Name}, DropOthers: true}))(b)
+	if vectorOf(b, first, m.ID) == nil {
+		b.Error("the vector was dropped before there was another one")
+	}
+	b.Drain()
+	done := must(b.DB.Run(b.Ctx, b.Scope.Tenant, run[0]))(b)
+	equal(b, "the run", fmt.Sprintf("%s %v", done.Status, done.Counts), "done map[due:1 embedded:1 vectors of other embedders dropped:1]")
+	wantEmbedded(b, second, m.ID)
+	if vectorOf(b, first, m.ID) != nil {
+		b.Error("the vector of the embedder that is not used any more is left")
+	}
+	if _, err := b.Engine.RunJob(b.Ctx, engine.Order{Name: "decay", Tenant: b.Scope.Tenant, DropOthers: true}); oxbow.CodeOf(err) != oxbow.CodeInvalid {
+		b.Errorf("decay drops vectors: %v", err)
+	}
 }

@@ -23,6 +23,8 @@ type filling struct {
 	page    func(ctx context.Context, after string) ([]oxbow.Memory, error)
 	make    func(ctx context.Context, ms []oxbow.Memory) (putting, error)
 	next    func(after string) river.JobArgs // the job that goes on
+	finish  putting                          // once nothing lacks it, before the run is done; nil is nothing
+	undone  string                           // what finish counts
 }
 
 // putting stores what was made, and gives of how many memories.
@@ -52,6 +54,9 @@ func (d Deps) fill(ctx context.Context, row *rivertype.JobRow, a About, f fillin
 			return err
 		}
 		if len(ms) == 0 {
+			if err := d.finishFilling(ctx, row, run, f); err != nil {
+				return err
+			}
 			return d.endRun(ctx, row, run, false)
 		}
 		if run, err = d.fillPage(ctx, row, run, f, ms); err != nil {
@@ -114,4 +119,19 @@ func (d Deps) fillPage(ctx context.Context, row *rivertype.JobRow, run oxbow.Run
 		return tx.PutRun(ctx, counted)
 	})
 	return next, err
+}
+
+func (d Deps) finishFilling(ctx context.Context, row *rivertype.JobRow, run oxbow.Run, f filling) error {
+	if f.finish == nil {
+		return nil
+	}
+	return d.commitStep(ctx, row, f.name+":"+run.ID+":"+f.version+":finish", run.ID, func(ctx context.Context, tx store.Tx) error {
+		n, err := f.finish(ctx, tx)
+		if err != nil || n == 0 {
+			return err
+		}
+		counted := run
+		counted.Counts = map[string]int{f.undone: n}
+		return tx.PutRun(ctx, counted)
+	})
 }

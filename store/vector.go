@@ -44,6 +44,10 @@ type VectorWriter interface {
 	// Idempotent. Apply drops the vectors of a memory whose content or key
 	// changes, and Erase those of an erased one, in the same transaction.
 	PutVectors(ctx context.Context, s oxbow.Scope, embedder string, vs []Vector) (int, error)
+	// DropOtherVectors takes away what every other embedder made of a scope's
+	// memories, and gives how many vectors that was. Nothing of it is left, so a
+	// process that still asks by such an embedder finds by words. Idempotent.
+	DropOtherVectors(ctx context.Context, s oxbow.Scope, embedder string) (int, error)
 }
 
 // Vector is what an embedder made of a memory's words of a version.

@@ -20,6 +20,7 @@ type orderFlags struct {
 	talk     string
 	fresh    bool
 	maxShare float64
+	drop     bool
 }
 
 func jobRunCommand(a *app) *cobra.Command {
@@ -56,6 +57,7 @@ With --dry-run it prints exactly what the job would change, and changes nothing.
 	fs.BoolVar(&f.fresh, "fresh", false, "extract, contradiction: ask the model anew, whatever it answered in the last week")
 	fs.StringVar(&f.memory, "memory", "", "contradiction: only this memory")
 	fs.StringVar(&f.talk, "conversation", "", "observe, reflect: only this conversation")
+	fs.BoolVar(&f.drop, "drop-others", false, "embed: when all have one, take the vectors of other embedders away")
 	fs.Float64Var(&f.maxShare, "max-share", 0, "decay, prune: the share of a scope that may change in a day, instead of the policy's")
 	return cmd
 }
@@ -93,7 +95,7 @@ func (s *session) order(ctx context.Context, f orderFlags, name string) error {
 }
 
 func (s *session) orderOf(ctx context.Context, f orderFlags, name string) (engine.Order, error) {
-	o := engine.Order{Name: name, Tenant: s.tenant, Scopes: f.scopes, Memory: f.memory, Conversation: f.talk, Fresh: f.fresh, MaxShare: f.maxShare}
+	o := engine.Order{Name: name, Tenant: s.tenant, Scopes: f.scopes, Memory: f.memory, Conversation: f.talk, Fresh: f.fresh, MaxShare: f.maxShare, DropOthers: f.drop}
 	if f.memory != "" {
 		m, err := s.engine.Memory(ctx, s.tenant, f.memory)
 		if err != nil {

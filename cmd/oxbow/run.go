@@ -67,7 +67,7 @@ func tallied(r oxbow.Run) string {
 	for name, n := range r.Counts {
 		switch {
 		case n == 0 || name == jobs.Due:
-		case due > 0:
+		case due > 0 && (name == "embedded" || name == "indexed"):
 			parts = append(parts, fmt.Sprintf("%d of %d %s", n, due, name))
 		default:
 			parts = append(parts, fmt.Sprintf("%d %s", n, name))

@@ -167,3 +167,19 @@ func dropVectors(b *batch, scope int64, ids []string) {
 	b.exec("mark the scope", markScope, scope)
 	b.exec("drop vectors", dropVectorsOf, scope, ids)
 }
+
+const dropOtherVectors = `DELETE FROM vectors WHERE scope = $1 AND embedder <> $2`
+
+// DropOtherVectors implements store.VectorWriter.
+func (t *tx) DropOtherVectors(ctx context.Context, s oxbow.Scope, embedder string) (int, error) {
+	seq, err := t.knownScope(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	b := &batch{}
+	b.exec("mark the scope", markScope, seq)
+	b.count("drop vectors", &n, dropOtherVectors, seq, embedder)
+	err = t.send(ctx, b, "drop vectors")
+	return n, err
+}

@@ -172,3 +172,22 @@ func (t *tx) dropVectors(ctx context.Context, scope int64, ids []string) error {
 	_, err := t.q.exec(ctx, dropVectors, scope, jsonList(ids))
 	return translate(err, "drop vectors")
 }
+
+const dropOtherVectors = `DELETE FROM vectors WHERE scope = ?1 AND embedder <> ?2`
+
+// DropOtherVectors implements store.VectorWriter.
+func (t *tx) DropOtherVectors(ctx context.Context, s oxbow.Scope, embedder string) (int, error) {
+	seq, err := t.knownScope(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := t.q.exec(ctx, markScope, seq); err != nil {
+		return 0, translate(err, "mark the scope")
+	}
+	res, err := t.q.exec(ctx, dropOtherVectors, seq, embedder)
+	if err != nil {
+		return 0, translate(err, "drop vectors")
+	}
+	n, err := res.RowsAffected()
+	return int(n), translate(err, "drop vectors")
+}

@@ -116,6 +116,29 @@ func testVectors(t *testing.T, s store.Store) {
 		f.wantVectors(small, map[string][]float32{"old": nil, "gone": nil, "nobody": nil, "here": {1, 0, 0, 0}})
 	})
 
+	t.Run("drops what every other embedder made of a scope, and nothing else", func(t *testing.T) {
+		f := setup(t, s)
+		f.create(f.memory("a"), f.memory("b"))
+		for _, e := range []string{small, other} {
+			f.putVectors(e, f.vector("a", 1, 0, 0, 0), f.vector("b", 0, 1, 0, 0))
+		}
+		for _, want := range []int{2, 0} {
+			got := -1
+			f.tx(func(ctx context.Context, tx store.Tx) (err error) {
+				got, err = tx.DropOtherVectors(ctx, f.scope, small)
+				return err
+			})
+			if got != want {
+				t.Fatalf("%d vectors were dropped, want %d", got, want)
+			}
+		}
+		f.wantVectors(small, map[string][]float32{"a": {1, 0, 0, 0}, "b": {0, 1, 0, 0}})
+		f.wantVectors(other, map[string][]float32{"a": nil, "b": nil})
+		if all, _ := f.since(other, store.VectorPlace{}, 10); len(all) != 0 {
+			t.Fatalf("%d rows of the other embedder are left", len(all))
+		}
+	})
+
 	t.Run("refuses vectors that are no vectors, and stores nothing then", func(t *testing.T) {
 		f := setup(t, s)
 		f.create(f.memory("a"), f.memory("b"))
