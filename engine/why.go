@@ -16,6 +16,8 @@ type Story struct {
 	Memory oxbow.Memory `json:"memory"`
 	Lines  []StoryLine  `json:"lines"`
 	Now    []string     `json:"now"`
+	// Turns are those that an observation rests on, by when they were said.
+	Turns []string `json:"turns,omitempty"`
 }
 
 // StoryLine is one event told as a sentence.
@@ -65,6 +67,20 @@ func (e *Engine) Why(ctx context.Context, tenant, id string) (Story, error) {
 		s.Lines = append(s.Lines, StoryLine{At: ev.At, Text: t.tell(ev), Event: ev})
 	}
 	s.Now = t.present(settings, links, e.now())
+	rests, err := e.st.EvidenceOf(ctx, tenant, []string{m.ID})
+	if err != nil {
+		return Story{}, err
+	}
+	for _, r := range rests {
+		s.Turns = append(s.Turns, r.Turn)
+	}
+	if len(s.Turns) > 0 {
+		short := make([]string, len(s.Turns))
+		for i, id := range s.Turns {
+			short[i] = Short(id)
+		}
+		s.Now = append(s.Now, "It condenses the turns "+strings.Join(short, ", ")+".")
+	}
 	return s, nil
 }
 

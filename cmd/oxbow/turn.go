@@ -113,6 +113,7 @@ func (p *printer) turn(t oxbow.Turn, made []oxbow.Memory) {
 	}
 	p.pair("state", state)
 	p.pair("nothing kept", t.Reason)
+	p.pair("observed in", t.Observed)
 	if t.Redacted > 0 {
 		p.pair("redacted", number(t.Redacted, "string that looked like a secret", "strings that looked like secrets"))
 	}
