@@ -40,7 +40,7 @@ var measurements = []struct {
 	run  func(context.Context, *lab) ([]result, error)
 }{
 	{"listing", listing}, {"growth", growth}, {"use", use}, {"memory", memory}, {"decay", decay},
-	{"remember", remember}, {"jobs", writeJobs}, {"recall", recalling}, {"context", contexting}, {"doors", doors}, {"doors-rush", rushing},
+	{"remember", remember}, {"jobs", writeJobs}, {"recall", recalling}, {"context", contexting}, {"graph", walking}, {"doors", doors}, {"doors-rush", rushing},
 }
 
 func main() {

@@ -69,10 +69,11 @@ func (w *graphWorker) graph(ctx context.Context, job *river.Job[Graph]) error {
 	if err != nil {
 		return err
 	}
-	parts, _, err := w.parts(ctx, args.About, embeddable(ms))
+	parts, refused, err := w.parts(ctx, args.About, embeddable(ms))
 	if err != nil {
 		return err
 	}
+	w.countRefused(RefusedGraph, refused)
 	key := "graph:" + args.Run + ":" + oxbow.NewID(args.Memories...) + ":" + w.grapher() + ":" + args.Again
 	put := func(ctx context.Context, tx store.Tx) error {
 		_, err := putParts(ctx, tx, args.scope(), parts)
@@ -217,6 +218,7 @@ func (w *graphWorker) fillBatch(ctx context.Context, row *rivertype.JobRow, a Ab
 	if err != nil {
 		return run, false, err
 	}
+	w.countRefused(RefusedGraph, refused)
 	next.Cursor = atMemories + ms[len(ms)-1].ID
 	return next, true, w.fillStep(ctx, row, next, run.Cursor, func(ctx context.Context, tx store.Tx) (map[string]int, error) {
 		n, err := putParts(ctx, tx, a.scope(), parts)

@@ -256,9 +256,9 @@ const (
 	wordsOfNodes = `
 		SELECT n.seq, n.id, n.name, n.type, n.description,
 			CASE WHEN EXISTS (SELECT 1 FROM graph_aliases a WHERE a.scope = n.scope AND a.norm = 'user' AND a.node = n.seq) THEN 'user'
-				ELSE coalesce((SELECT x.name FROM graph_mentions x WHERE x.node = n.seq ORDER BY x.at, x.name LIMIT 1), '') END,
-			coalesce((SELECT x.type FROM graph_mentions x WHERE x.node = n.seq AND x.type <> '' ORDER BY x.at, x.type LIMIT 1), ''),
-			coalesce((SELECT x.description FROM graph_mentions x WHERE x.node = n.seq AND x.description <> '' ORDER BY x.at DESC, x.description LIMIT 1), ''),
+				ELSE coalesce((SELECT x.name FROM graph_mentions x INDEXED BY graph_mentions_first WHERE x.node = n.seq ORDER BY x.at, x.name LIMIT 1), '') END,
+			coalesce((SELECT x.type FROM graph_mentions x INDEXED BY graph_mentions_typed WHERE x.node = n.seq AND x.type <> '' ORDER BY x.at, x.type LIMIT 1), ''),
+			coalesce((SELECT x.description FROM graph_mentions x INDEXED BY graph_mentions_described WHERE x.node = n.seq AND x.description <> '' ORDER BY x.at DESC, x.description LIMIT 1), ''),
 			s.tenant, s.name
 		FROM json_each(?) j CROSS JOIN graph_nodes n ON n.seq = j.value CROSS JOIN scopes s ON s.seq = n.scope`
 	renameNode = `UPDATE graph_nodes SET id = ?, name = ?, norm = ?, type = ?, description = ? WHERE seq = ?`
