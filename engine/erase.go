@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/trace"
@@ -20,9 +22,9 @@ type Erasure struct {
 }
 
 // EraseMemory takes a memory's words away for good: its content in every
-// version, its terms, the turn that it was said in, its equal restatements, and
-// every memory that was merged from it; the other sources of such a merge come
-// back. Tombstones, links and events stay, without the words. Erasing twice is
+// version, its terms, the turn that it was said in with the observations that rest
+// on it, its equal restatements, and every memory that was merged from it; the
+// other sources of such a merge come back. Tombstones, links and events stay, without the words. Erasing twice is
 // harmless. Limit: copies of the database made before are not reached.
 func (e *Engine) EraseMemory(ctx context.Context, tenant, id string) (Erasure, error) {
 	m, err := e.Memory(ctx, tenant, id)
@@ -95,27 +97,27 @@ type closure struct {
 }
 
 // closeOver follows turns, merges and equal restatements until nothing is added.
+// What was observed of a turn goes with it, and takes no further turn along: of one
+// conversation all would go.
 func closeOver(ctx context.Context, tx store.Tx, scope oxbow.Scope, ids []string, turn string) (closure, error) {
 	var c closure
 	seen, turns := map[string]bool{}, map[string]bool{}
 	sources := map[string]bool{}
 	frontier := ids
-	addTurn := func(t string) {
-		if t != "" && !turns[t] {
-			turns[t] = true
-			c.turns = append(c.turns, t)
-		}
+	rests, err := tx.EvidenceOf(ctx, scope.Tenant, ids)
+	if err != nil {
+		return c, err
+	}
+	for _, e := range rests {
+		turns[e.Turn] = true
 	}
 	if turn != "" {
-		addTurn(turn)
-		from, err := tx.ListMemories(ctx, store.MemoryFilter{Tenant: scope.Tenant, Turn: turn, Limit: 1000})
-		if err != nil {
+		turns[turn] = true
+		if frontier, err = madeOf(ctx, tx, scope, turn); err != nil {
 			return c, err
 		}
-		for _, m := range from {
-			frontier = append(frontier, m.ID)
-		}
 	}
+	followed := map[string]bool{turn: true}
 	for len(frontier) > 0 {
 		ms, err := tx.Memories(ctx, scope.Tenant, frontier)
 		if err != nil {
@@ -124,7 +126,9 @@ func closeOver(ctx context.Context, tx store.Tx, scope oxbow.Scope, ids []string
 		for _, m := range ms {
 			seen[m.ID] = true
 			c.memories = append(c.memories, m)
-			addTurn(m.Turn)
+			if m.Turn != "" && (!m.IsNote() || slices.Contains(ids, m.ID)) {
+				turns[m.Turn] = true
+			}
 		}
 		next, from, err := holders(ctx, tx, scope.Tenant, ms)
 		if err != nil {
@@ -133,20 +137,33 @@ func closeOver(ctx context.Context, tx store.Tx, scope oxbow.Scope, ids []string
 		for _, s := range from {
 			sources[s] = true
 		}
-		frontier = nil
-		for _, id := range store.Sorted(next) {
-			if !seen[id] {
-				frontier = append(frontier, id)
+		for t := range turns {
+			if followed[t] {
+				continue
 			}
+			followed[t] = true
+			notes, err := madeOf(ctx, tx, scope, t, oxbow.Observation)
+			if err != nil {
+				return c, err
+			}
+			next = append(next, notes...)
 		}
+		frontier = slices.DeleteFunc(store.Sorted(next), func(id string) bool { return seen[id] })
 	}
 	for id := range sources {
 		if !seen[id] {
 			c.orphans = append(c.orphans, id)
 		}
 	}
-	c.orphans = store.Sorted(c.orphans)
+	c.orphans, c.turns = store.Sorted(c.orphans), slices.Sorted(maps.Keys(turns))
 	return c, nil
+}
+
+// madeOf gives the memories of some kinds, or of all, that were made of a turn or
+// rest on it.
+func madeOf(ctx context.Context, r store.MemoryReader, s oxbow.Scope, turn string, kinds ...oxbow.Kind) ([]string, error) {
+	ms, err := r.ListMemories(ctx, store.MemoryFilter{Tenant: s.Tenant, Turn: turn, Kinds: kinds, Limit: 1000})
+	return store.IDsOf(ms), err
 }
 
 // holders gives the memories that hold the same words as ms: merges of them and

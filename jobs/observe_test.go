@@ -29,6 +29,7 @@ func TestObserve(t *testing.T) {
 		story{"observes the rest when the judge refuses the words of one turn", observesAroundRefused},
 		story{"makes no observation of what the agent was shown in the conversation", observesNoEcho},
 		story{"keeps an observation with every turn that it rests on", observesEvidence},
+		story{"is erased with a memory that was said in a turn that it rests on, and no further turn with it", observationsErased},
 		story{"is started by hand for one conversation, however few turns are new, and planned without a change", observesByHand},
 		story{"ends an observation with the day it speaks of", observesDeadlines},
 	)
@@ -332,6 +333,37 @@ func observesEvidence(b *lab.Bench) {
 	done, err := b.Engine.EraseTurn(b.Ctx, b.Scope.Tenant, said[0].ID)
 	b.Must(err)
 	equal(b, "that erasing the first turn erases it", slices.Contains(done.Memories, m.ID), true)
+}
+
+func observationsErased(b *lab.Bench) {
+	o := observing(b)
+	o.observe = func(ts []llm.TurnText) ([]llm.Observation, error) {
+		note := func(text, quote string, turns ...string) llm.Observation {
+			return llm.Observation{Text: text, Quote: quote, Turns: turns, Importance: 5, Rating: &llm.Rating{Confidence: 0.7}, Expiry: &llm.Expiry{}}
+		}
+		return []llm.Observation{note("Moved ports 8000 and 8003.", "use port 8003", "t1", "t4"), note("Took port 8001.", "use port 8001", "t2")}, nil
+	}
+	b.Ingest(chatter(b.Scope, 4)...)
+	b.Drain()
+	said := turns(b)
+	slices.SortFunc(said, func(x, y oxbow.Turn) int { return x.At.Compare(y.At) })
+	made, err := b.DB.ListMemories(b.Ctx, store.MemoryFilter{Tenant: b.Scope.Tenant, Turn: said[0].ID, Kinds: []oxbow.Kind{oxbow.Semantic, oxbow.Fact, oxbow.Episodic, oxbow.Preference}, Limit: 9})
+	b.Must(err)
+	if len(made) == 0 {
+		b.Fatal("the first turn made no memory")
+	}
+	moved := note(b, "Moved ports 8000 and 8003.")
+	done, err := b.Engine.EraseMemory(b.Ctx, b.Scope.Tenant, made[0].ID)
+	b.Must(err)
+	equal(b, "that the observation of its turn is erased", slices.Contains(done.Memories, moved.ID), true)
+	same(b, "the erased turns", done.Turns, []string{said[0].ID})
+	equal(b, "the other observation", note(b, "Took port 8001.").Status, oxbow.Active)
+	if dump := strings.ToLower(b.DB.Dump(b)); strings.Contains(dump, "port 8000") || strings.Contains(dump, "ports 8000") {
+		b.Error("its words are still there")
+	}
+	done, err = b.Engine.EraseMemory(b.Ctx, b.Scope.Tenant, note(b, "Took port 8001.").ID)
+	b.Must(err)
+	same(b, "the turns erased with an observation", done.Turns, []string{said[1].ID})
 }
 
 func observesByHand(b *lab.Bench) {
