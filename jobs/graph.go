@@ -173,7 +173,7 @@ const (
 func (w *graphWorker) fill(ctx context.Context, job *river.Job[Graph]) error {
 	a := job.Args.About
 	run, err := w.beginRun(ctx, a, "graph")
-	if err != nil || run.Status == oxbow.RunDone {
+	if err != nil || run.Status != oxbow.RunRunning {
 		return w.orComplete(ctx, job.JobRow, err)
 	}
 	limit := w.EmbedFor
@@ -184,6 +184,9 @@ func (w *graphWorker) fill(ctx context.Context, job *river.Job[Graph]) error {
 		var more bool
 		if run, more, err = w.fillBatch(ctx, job.JobRow, a, run); err != nil {
 			return err
+		}
+		if run.Status != oxbow.RunRunning {
+			return w.complete(ctx, job.JobRow, nothing)
 		}
 		if !more {
 			return w.endRun(ctx, job.JobRow, run, false)
@@ -220,7 +223,7 @@ func (w *graphWorker) fillBatch(ctx context.Context, row *rivertype.JobRow, a Ab
 	}
 	w.countRefused(RefusedGraph, refused)
 	next.Cursor = atMemories + ms[len(ms)-1].ID
-	return next, true, w.fillStep(ctx, row, next, run.Cursor, func(ctx context.Context, tx store.Tx) (map[string]int, error) {
+	next, err = w.fillStep(ctx, row, next, run.Cursor, func(ctx context.Context, tx store.Tx) (map[string]int, error) {
 		n, err := putParts(ctx, tx, a.scope(), parts)
 		counts := map[string]int{"read": n}
 		if refused > 0 {
@@ -228,6 +231,7 @@ func (w *graphWorker) fillBatch(ctx context.Context, row *rivertype.JobRow, a Ab
 		}
 		return counts, err
 	})
+	return next, true, err
 }
 
 func (w *graphWorker) fillNodes(ctx context.Context, row *rivertype.JobRow, a About, run oxbow.Run, after string) (next oxbow.Run, more bool, err error) {
@@ -237,15 +241,22 @@ func (w *graphWorker) fillNodes(ctx context.Context, row *rivertype.JobRow, a Ab
 	}
 	next = run
 	next.Cursor = atNodes + last
-	return next, true, w.fillStep(ctx, row, next, run.Cursor, func(ctx context.Context, tx store.Tx) (map[string]int, error) {
+	next, err = w.fillStep(ctx, row, next, run.Cursor, func(ctx context.Context, tx store.Tx) (map[string]int, error) {
 		n, err := tx.PutNodeVectors(ctx, a.scope(), w.Embedder.ID(), vs)
 		return map[string]int{"embedded": n}, err
 	})
+	return next, true, err
 }
 
-// fillStep has the effect of one page, once, and moves the run's cursor with it.
-func (w *graphWorker) fillStep(ctx context.Context, row *rivertype.JobRow, next oxbow.Run, before string, fn func(context.Context, store.Tx) (map[string]int, error)) error {
-	return w.commitStep(ctx, row, "graph:"+next.ID+":"+w.grapher()+":"+before, next.ID, func(ctx context.Context, tx store.Tx) error {
+// fillStep has the effect of one page, once, and moves the run's cursor with it,
+// unless the run was stopped meanwhile.
+func (w *graphWorker) fillStep(ctx context.Context, row *rivertype.JobRow, next oxbow.Run, before string, fn func(context.Context, store.Tx) (map[string]int, error)) (oxbow.Run, error) {
+	err := w.commitStep(ctx, row, "graph:"+next.ID+":"+w.grapher()+":"+before, next.ID, func(ctx context.Context, tx store.Tx) error {
+		now, err := tx.Run(ctx, next.Scope.Tenant, next.ID)
+		if err != nil || now.Status != oxbow.RunRunning {
+			next.Status = now.Status
+			return err
+		}
 		counts, err := fn(ctx, tx)
 		if err != nil {
 			return err
@@ -254,6 +265,7 @@ func (w *graphWorker) fillStep(ctx context.Context, row *rivertype.JobRow, next 
 		moved.Counts = counts
 		return tx.PutRun(ctx, moved)
 	})
+	return next, err
 }
 
 // Drawing gives the job that puts memories of one write into the graph; none

@@ -25,6 +25,7 @@ func TestGraph(t *testing.T) {
 		story{"takes what was edited and erased out of the graph, and draws the new words", drawsEdits},
 		story{"waits for a grapher that is away and spends no attempt", grapherAway},
 		story{"goes on where a run was stopped, and hands a long one on", drawsOn},
+		story{"stops between two batches when its run is cancelled, and another run goes on", drawsUntilCancelled},
 		story{"finds the dentist by what is said of him, by a vector of one embedder", findsDentist},
 		story{"keeps what the grapher makes up, and what is rubbish, out of the graph", drawsNoRubbish},
 		story{"puts words that the grapher refuses nowhere, and asks once", drawsRefused},
@@ -231,6 +232,32 @@ func drawsOn(b *lab.Bench) {
 	}
 	n := must(b.DB.NodeCalled(b.Ctx, store.NodeQuery{Scope: b.Scope, Words: "oslo", Statuses: oxbow.Statuses, Now: b.Clock.Now()}))(b)
 	equal(b, "memories that name it", n.Mentions, 150)
+}
+
+func drawsUntilCancelled(b *lab.Bench) {
+	b.Judge.Down = func() error { return &llm.AwayError{} }
+	for i := range 150 {
+		b.Remember(lab.Statement{Text: fmt.Sprintf("Person%d lives in Oslo.", i)})
+	}
+	b.Drain()
+	g := &grapher{name: "model@1"}
+	g.reply = func(llm.Statement) (llm.Graph, error) {
+		if len(g.asked) == 100 {
+			running := must(b.DB.ListRuns(b.Ctx, store.RunFilter{Tenant: b.Scope.Tenant, Name: "graph", Status: oxbow.RunRunning, Limit: 9}))(b)
+			must(b.Engine.CancelRun(b.Ctx, b.Scope.Tenant, running[0].ID))(b)
+		}
+		return llm.Graph{Entities: []llm.Entity{{Name: "Oslo"}}}, nil
+	}
+	b.Draw(g)
+	run := drawAll(b)
+	if run.Status != oxbow.RunStopped || run.Counts["read"] != 64 || !strings.Contains(run.Note, "oxbow job run graph") {
+		b.Fatalf("the run that was cancelled stands at %v %v %q", run.Status, run.Counts, run.Note)
+	}
+	b.Clock.Add(time.Hour)
+	again := drawAll(b)
+	if again.ID == run.ID || again.Status != oxbow.RunDone || again.Counts["read"] != 86 {
+		b.Fatalf("the next run ended as %v %v", again.Status, again.Counts)
+	}
 }
 
 // meaning is an embedder that knows one thing: that dentists are about teeth.
