@@ -46,7 +46,7 @@ func (w *wanderer) step() {
 	w.Helper()
 	ctx, id := w.Context(), w.some()
 	w.now = w.now.Add(time.Duration(w.r.IntN(1_000_000_000)) * time.Millisecond)
-	switch w.r.IntN(12) {
+	switch w.r.IntN(14) {
 	case 0, 1, 2:
 		s := engine.Statement{Scope: w.scope(), Text: w.words(), Tags: []string{"a", "b"}, Pinned: w.r.IntN(5) == 0}
 		if w.r.IntN(2) == 0 {
@@ -84,7 +84,15 @@ func (w *wanderer) step() {
 	case 9:
 		p := oxbow.DefaultPolicy()
 		p.ClusterMin = 2 + w.r.IntN(4)
+		p.Observe, p.Reflect = oxbow.ObserveRules{Turns: 2 + w.r.IntN(3), Tokens: 5000}, oxbow.ReflectRules{Tokens: 100, Keep: 0.4}
 		_, _, err := w.engine.SetScope(ctx, w.scope(), "Europe/Stockholm", &p, nil)
+		w.must(err)
+	case 10, 11:
+		o := engine.Order{Name: []string{"observe", "reflect"}[w.r.IntN(2)], Tenant: w.tenant}
+		if w.r.IntN(2) == 0 {
+			o.Conversation = "c0"
+		}
+		_, err := w.engine.RunJob(ctx, o)
 		w.must(err)
 	default:
 		_, err := w.engine.Tick(ctx)
@@ -101,11 +109,17 @@ func TestCarryAnyHistory(t *testing.T) {
 			from := carrying(t, lab.OpenSQLite(t))
 			w := &wanderer{carrier: from, r: rand.New(rand.NewPCG(seed, 3)), scopes: []oxbow.Scope{
 				{Tenant: from.tenant, Name: "user:ada"}, {Tenant: from.tenant, Name: "project:apollo"}}}
-			for range 60 {
-				w.step()
+			for i := range 70 {
+				if w.step(); i == 40 {
+					w.drain()
+					w.condense()
+				}
 			}
 			if n := len(w.ids()); n < 10 {
 				t.Fatalf("the history made only %d memories", n)
+			}
+			if notes, marks := from.condensed(); notes < 3 || marks < 3 {
+				t.Fatalf("the history made %d notes of %d turns", notes, marks)
 			}
 			first := from.export(true)
 			to := carrying(t, lab.OpenPostgres(t))

@@ -38,7 +38,7 @@ var carryDay = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 func carrying(t *testing.T, db *lab.DB) *carrier {
 	t.Helper()
 	c := &carrier{T: t, db: db, now: carryDay, tenant: "default"}
-	c.engine = engine.New(engine.Config{Store: db, Judge: offline.New(), ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails,
+	c.engine = engine.New(engine.Config{Store: db, Judge: offline.New(), Observer: pairing{offline.New()}, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails,
 		Embedder: offline.NewEmbedder(), Grapher: offline.New(), Clock: func() time.Time { return c.now }})
 	return c
 }
@@ -77,7 +77,7 @@ func (c *carrier) play(turns int) {
 
 func (c *carrier) worker() *worker.Worker {
 	c.Helper()
-	w, err := worker.New(jobs.Deps{Store: c.db, Judge: offline.New(), Embedder: offline.NewEmbedder(), Grapher: offline.New(), ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails,
+	w, err := worker.New(jobs.Deps{Store: c.db, Judge: offline.New(), Observer: pairing{offline.New()}, Embedder: offline.NewEmbedder(), Grapher: offline.New(), ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails,
 		Clock: func() time.Time { return c.now }}, worker.Config{FetchCooldown: time.Millisecond, PollEvery: 5 * time.Millisecond})
 	c.must(err)
 	c.must(w.Start(c.Context()))

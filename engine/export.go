@@ -218,6 +218,13 @@ func memoryLines(ctx context.Context, r store.Reader, s oxbow.Scope, ms []oxbow.
 			m.Links = append(m.Links, l)
 		}
 	}
+	rests, err := r.EvidenceOf(ctx, s.Tenant, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range rests {
+		at[e.Memory].Turns = append(at[e.Memory].Turns, e.Turn)
+	}
 	verdicts, err := r.Verdicts(ctx, s.Tenant, ids)
 	if err != nil {
 		return nil, err

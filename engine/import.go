@@ -48,7 +48,7 @@ type Imported struct {
 	Runs      []string         `json:"runs"`      // runs that were started
 	Expect    int              `json:"-"`         // memories that the file's header counts
 
-	beside int // lines of memories that brought something that rests on them
+	beside int // lines of what was here that brought something more
 }
 
 // Refusal is a thing of a file that cannot be kept, and why.
@@ -237,7 +237,7 @@ func weight(l carry.Line) int {
 	case l.Event != nil && l.Event.Content != nil:
 		n += len(l.Event.Content.Text)
 	case l.Memory != nil:
-		n += 100 * (len(l.Memory.Links) + len(l.Memory.Verdicts) + len(l.Memory.Shown))
+		n += 100 * (len(l.Memory.Links) + len(l.Memory.Verdicts) + len(l.Memory.Shown) + len(l.Memory.Turns))
 		for _, v := range l.Memory.Vectors {
 			n += len(v.Packed)
 		}
@@ -269,7 +269,7 @@ func (i *importer) flush(ctx context.Context) error {
 
 // taken is what became of a batch: how many of its things are new, the same, or in
 // conflict. memories are those that its events made, beside the lines of memories
-// that brought more than the memory.
+// and turns that were here and of which the file knows more.
 type taken struct {
 	fresh, same, memories, beside int
 	conflicts                     []store.Conflict
@@ -366,7 +366,9 @@ func takeRuns(ctx context.Context, tx store.Tx, batch []carry.Line) (taken, erro
 }
 
 // takeTurns stores the turns that are not here, in the state that they had: one
-// that waits is extracted here, and one that was extracted is not again.
+// that waits is extracted here, and one that was extracted or observed is not
+// again. One that is here is observed, or erased, when it was meanwhile where it
+// came from; a mark of here stays.
 func takeTurns(ctx context.Context, tx store.Tx, s oxbow.Scope, batch []carry.Line) (taken, error) {
 	var got taken
 	ids := make([]string, len(batch))
@@ -377,17 +379,27 @@ func takeTurns(ctx context.Context, tx store.Tx, s oxbow.Scope, batch []carry.Li
 	if err != nil {
 		return got, err
 	}
-	var fresh []oxbow.Turn
+	var fresh, marked, erased []oxbow.Turn
 	for _, l := range batch {
 		have, known := here[l.Turn.ID]
 		switch {
 		case !known:
-			fresh = append(fresh, *l.Turn)
+			fresh, marked = append(fresh, *l.Turn), append(marked, *l.Turn)
 			here[l.Turn.ID] = *l.Turn
 		case !sameTurn(have, *l.Turn):
 			got.conflicts = append(got.conflicts, store.Conflict{ID: l.Turn.ID, Text: "the turn says something else here"})
 		default:
 			got.same++
+			mark, gone := have.Observed == "" && l.Turn.Observed != "", have.State != oxbow.TurnErased && l.Turn.State == oxbow.TurnErased
+			if mark {
+				marked = append(marked, *l.Turn)
+			}
+			if gone {
+				erased = append(erased, *l.Turn)
+			}
+			if mark || gone {
+				got.beside++
+			}
 		}
 	}
 	if got.fresh, err = tx.AddTurns(ctx, fresh); err != nil {
@@ -401,12 +413,31 @@ func takeTurns(ctx context.Context, tx store.Tx, s oxbow.Scope, batch []carry.Li
 			return got, err
 		}
 		if t.State == oxbow.TurnErased {
-			if err := tx.EraseTurn(ctx, s, t.ID); err != nil {
-				return got, err
-			}
+			erased = append(erased, t)
 		}
 	}
-	return got, nil
+	for _, t := range erased {
+		if err := tx.EraseTurn(ctx, s, t.ID); err != nil {
+			return got, err
+		}
+	}
+	return got, putMarks(ctx, tx, s, marked)
+}
+
+// putMarks says of turns in which run each was observed, so that it is not again.
+func putMarks(ctx context.Context, tx store.Tx, s oxbow.Scope, turns []oxbow.Turn) error {
+	in := map[string][]string{}
+	for _, t := range turns {
+		if t.Observed != "" {
+			in[t.Observed] = append(in[t.Observed], t.ID)
+		}
+	}
+	for _, run := range slices.Sorted(maps.Keys(in)) {
+		if err := tx.ObserveTurns(ctx, s, in[run], run); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func turnsHere(ctx context.Context, r store.Reader, s oxbow.Scope, ids []string) (map[string]oxbow.Turn, error) {

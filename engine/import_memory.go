@@ -18,7 +18,7 @@ import (
 // shown, the graph, vectors. What is here stays.
 func takeMemories(ctx context.Context, tx store.Tx, s oxbow.Scope, batch []carry.Line) (taken, error) {
 	var got taken
-	lines := make([]carry.Memory, 0, len(batch))
+	lines, all := make([]carry.Memory, 0, len(batch)), make([]carry.Memory, 0, len(batch))
 	var ids []string
 	for _, l := range batch {
 		ids = append(ids, l.Memory.ID)
@@ -37,6 +37,7 @@ func takeMemories(ctx context.Context, tx store.Tx, s oxbow.Scope, batch []carry
 			got.conflicts = append(got.conflicts, store.Conflict{ID: l.Memory.ID, Text: why})
 			continue
 		}
+		all = append(all, *l.Memory)
 		if m.Version > l.Memory.Version { // it went on here, and so did what rests on it
 			continue
 		}
@@ -47,6 +48,9 @@ func takeMemories(ctx context.Context, tx store.Tx, s oxbow.Scope, batch []carry
 		return got, err
 	}
 	changed := map[string]bool{}
+	if err := putEvidence(ctx, tx, s, all, beside, changed); err != nil {
+		return got, err
+	}
 	for _, put := range []func(context.Context, store.Tx, oxbow.Scope, []carry.Memory, map[string]*carry.Memory, map[string]bool) error{
 		putUses, putVerdicts, putShown, putGraphs, putVectors,
 	} {
@@ -107,6 +111,32 @@ func besides(ctx context.Context, tx store.Tx, s oxbow.Scope, rows []oxbow.Memor
 		out[lines[i].ID] = &lines[i]
 	}
 	return out, err
+}
+
+// putEvidence stores which turns observations rest on. That never changes, so it
+// is stored of a memory that went on since, too.
+func putEvidence(ctx context.Context, tx store.Tx, s oxbow.Scope, lines []carry.Memory, beside map[string]*carry.Memory, changed map[string]bool) error {
+	var fresh []store.Evidence
+	var ends []string
+	for _, l := range lines {
+		for _, turn := range l.Turns {
+			if !slices.Contains(beside[l.ID].Turns, turn) {
+				fresh, ends = append(fresh, store.Evidence{Memory: l.ID, Turn: turn}), append(ends, turn)
+			}
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	here, err := turnsHere(ctx, tx, s, store.Sorted(ends))
+	if err != nil {
+		return err
+	}
+	fresh = slices.DeleteFunc(fresh, func(e store.Evidence) bool { return here[e.Turn].Scope != s })
+	for _, e := range fresh {
+		changed[e.Memory] = true
+	}
+	return tx.PutEvidence(ctx, s, fresh)
 }
 
 func putUses(ctx context.Context, tx store.Tx, s oxbow.Scope, lines []carry.Memory, beside map[string]*carry.Memory, changed map[string]bool) error {

@@ -110,6 +110,7 @@ type Memory struct {
 	HalfLife float64         `json:"half_life_days,omitempty"` // this and the next two follow from the scope's policy
 	FadesAt  time.Time       `json:"fades_at,omitzero"`
 	RankKey  float64         `json:"rank_key,omitempty"`
+	Turns    []string        `json:"turns,omitempty"`    // that an observation rests on, by when they were said; its own among them
 	Links    []oxbow.Link    `json:"links,omitempty"`    // from this memory
 	Verdicts []oxbow.Verdict `json:"verdicts,omitempty"` // of which it is the newer end
 	Shown    []oxbow.Shown   `json:"shown,omitempty"`

@@ -225,7 +225,7 @@ func ids(l Line) []string {
 		}
 		return out
 	case l.Memory != nil:
-		return []string{l.Memory.ID}
+		return append([]string{l.Memory.ID}, l.Memory.Turns...)
 	case l.Run != nil:
 		return []string{l.Run.ID}
 	}
@@ -235,7 +235,7 @@ func ids(l Line) []string {
 func words(l Line) []string {
 	switch {
 	case l.Turn != nil:
-		out := []string{l.Turn.User, l.Turn.Assistant, l.Turn.Conversation, l.Turn.Reason, l.Turn.Judge}
+		out := []string{l.Turn.User, l.Turn.Assistant, l.Turn.Conversation, l.Turn.Reason, l.Turn.Judge, l.Turn.Run, l.Turn.Observed}
 		for _, p := range l.Turn.Parts {
 			out = append(out, p.Text)
 		}
