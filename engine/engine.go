@@ -71,6 +71,7 @@ type Engine struct {
 	budget   int64
 	recaller *recall.Recaller
 	keysMade *atomic.Int64 // by this engine and by those of As
+	tallies  *tallies
 }
 
 // New makes an engine; it does no I/O.
@@ -82,7 +83,7 @@ func New(cfg Config) *Engine {
 		cfg.Actor = "operator"
 	}
 	return &Engine{st: cfg.Store, judge: cfg.Judge, actor: cfg.Actor, budget: cfg.Budget,
-		recaller: newRecaller(cfg), keysMade: new(atomic.Int64),
+		recaller: newRecaller(cfg), keysMade: new(atomic.Int64), tallies: newTallies(cfg.Store),
 		deps: jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Observer: cfg.Observer, Embedder: cfg.Embedder, Grapher: cfg.Grapher, Clock: cfg.Clock, ReadDate: cfg.ReadDate, ReadDetails: cfg.ReadDetails}}
 }
 

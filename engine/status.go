@@ -79,7 +79,7 @@ func (e *Engine) Status(ctx context.Context, s oxbow.Scope) (Status, error) {
 		}
 	}
 	var e2 error
-	out.Memories, e2 = e.st.CountMemories(ctx, s)
+	out.Memories, e2 = e.CountMemories(ctx, s)
 	keep(e2)
 	if em := e.deps.Embedder; em != nil {
 		out.Embedder = em.ID()

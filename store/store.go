@@ -69,6 +69,7 @@ type Reader interface {
 	ShownReader
 	CueReader
 	HealthReader
+	StatusReader
 	OperatorReader
 	VectorReader
 	HintReader

@@ -78,7 +78,7 @@ func draw(ctx context.Context, a ask, now time.Time) (healthData, error) {
 		return d, err
 	}
 	d.Strengths = barsOf(strengths, func(i int) string { return fmt.Sprintf("%.1f", float64(i)/10) })
-	counts, err := st.CountMemories(ctx, a.scope(""))
+	counts, err := a.e.CountMemories(ctx, a.scope(""))
 	if err != nil {
 		return d, err
 	}

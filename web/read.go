@@ -168,7 +168,7 @@ func (c *Console) scope(ctx context.Context, a ask) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, err := a.e.Store().CountMemories(ctx, s)
+	counts, err := a.e.CountMemories(ctx, s)
 	if err != nil {
 		return nil, err
 	}

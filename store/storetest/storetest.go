@@ -73,7 +73,7 @@ var shared = []part{
 	{"apply", testApply}, {"addresses", testAddresses}, {"use", testUse}, {"erase", testErase}, {"verdicts", testVerdicts},
 	{"search", testSearch}, {"ranking", testRanking}, {"match", testMatch}, {"beside", testBeside}, {"resolve", testResolve}, {"log", testLog}, {"turns", testTurns},
 	{"scopes", testScopes}, {"schedules", testSchedules}, {"passes", testPasses}, {"retire", testRetire}, {"runs", testRuns}, {"text", testText},
-	{"budgets", testBudgets}, {"calls", testCalls}, {"answers", testAnswers}, {"access", testAccess}, {"health", testHealth}, {"shown", testShown}, {"notes", testNotes}, {"cues", testCues}, {"requests", testRequests},
+	{"budgets", testBudgets}, {"calls", testCalls}, {"answers", testAnswers}, {"access", testAccess}, {"health", testHealth}, {"statuses", testStatuses}, {"shown", testShown}, {"notes", testNotes}, {"cues", testCues}, {"requests", testRequests},
 	{"vectors", testVectors}, {"hints", testHints}, {"vector pages", testVectorPages}, {"nearest", testNearest}, {"graph", testGraph}, {"walk", testWalk}, {"graph erase", testGraphErase}, {"hub", testHub}, {"graph joins", testGraphJoins}, {"nodes", testNodes},
 }
 
