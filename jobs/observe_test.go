@@ -401,6 +401,8 @@ func TestReflect(t *testing.T) {
 		story{"condenses the older observations and keeps the most recent ones as they are", reflectsOlder},
 		story{"loses nothing: what was compressed can be restored and tells why", reflectsRestorably},
 		story{"changes nothing for a rewriting that lost a name, and says so in its run", reflectsNothingLossy},
+		story{"says why an order condensed nothing", reflectsAndSaysWhy},
+		story{"keeps the names that only a question has, and both names of one thing", reflectsQuestions},
 		story{"changes nothing when the answer does not parse", reflectsNothingUnparsed},
 		story{"leaves pinned ones, those that end on a day and another source's apart", reflectsWhatItMay},
 		story{"has its effect once when its jobs run twice", reflectsTwice},
@@ -488,6 +490,37 @@ func reflectsNothingLossy(b *lab.Bench) {
 	b.Must(err)
 	if len(rs) == 0 || rs[0].Counts["refused"] == 0 || !strings.Contains(rs[0].Note, "lost a number") {
 		b.Errorf("the runs say %+v", rs)
+	}
+}
+
+func reflectsAndSaysWhy(b *lab.Bench) {
+	o := observing(b)
+	o.reflect = func(items []llm.Statement) ([]llm.Reflection, error) {
+		return []llm.Reflection{{Text: "Some ports were chosen.", Of: []string{items[0].Label, items[1].Label}}}, nil
+	}
+	grown(b, 12)
+	byHand(b, "reflect", "talk")
+	rs, err := b.DB.ListRuns(b.Ctx, store.RunFilter{Tenant: b.Scope.Tenant, Name: "reflect", Limit: 9})
+	b.Must(err)
+	if len(rs) != 1 || rs[0].Counts["refused"] != 1 || !strings.Contains(rs[0].Note, "lost a number") {
+		b.Errorf("the runs say %+v", rs)
+	}
+}
+
+func reflectsQuestions(b *lab.Bench) {
+	observing(b, `{"reflect": {"tokens": 100000, "keep": 0}}`)
+	talk(b, "talk", 1, "We migrated the orders database from Oracle to PostgreSQL.", "Could you explain what a vacuum does in Postgres?",
+		"My sister Beth works at Contoso as an accountant.", "What's a good way to shard orders?", "Why can't we use Redis for that?",
+		"How do I avoid deadlocks?", "Does Helix cannot open it?")
+	b.Drain()
+	byHand(b, "observe", "talk")
+	byHand(b, "reflect", "talk")
+	made := ofStatus(b, oxbow.Reflection, oxbow.Active)
+	if len(made) != 1 {
+		b.Fatalf("%d reflections of %v", len(made), notes(b))
+	}
+	for _, name := range []string{"PostgreSQL", "Postgres?", "Contoso", "Redis", "Helix"} {
+		equal(b, "that "+made[0].Content.Text+" names "+name, strings.Contains(made[0].Content.Text+"?", strings.Trim(name, "?")), true)
 	}
 }
 

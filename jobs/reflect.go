@@ -73,12 +73,16 @@ func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[Reflect]) er
 	if err != nil {
 		return err
 	}
+	why := ""
 	err = eachConversation(ctx, w.Store, s.Scope, a.Conversation, true, func(name string) error {
 		found, err := w.reflections(ctx, s, name, a.Run != "", a.Run)
 		if err != nil || found.asked == 0 {
 			return err
 		}
 		w.countRefused(RefusedMerge, found.refused)
+		if found.why != "" {
+			why = found.why
+		}
 		return w.apply(ctx, job, found)
 	})
 	if err != nil {
@@ -89,7 +93,9 @@ func (w *reflectWorker) reflect(ctx context.Context, job *river.Job[Reflect]) er
 			return nil
 		}
 		order := About{Tenant: a.Tenant, Scope: a.Scope, Run: a.Run, Now: a.Now, Trigger: "operator"}
-		return tx.PutRun(ctx, w.noteRun("reflect", order, nil))
+		run := w.noteRun("reflect", order, nil)
+		run.Note = why // which ending an order would else wipe out
+		return tx.PutRun(ctx, run)
 	})
 }
 

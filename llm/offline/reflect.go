@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/oxbow-memory/oxbow/llm"
 )
@@ -55,7 +56,9 @@ func condensed(notes []llm.Statement) string {
 					continue
 				}
 				brings := false
-				terms := salient(parse(c.words, n.SaidAt))
+				p := parse(c.words, n.SaidAt)
+				terms := salient(p)
+				asWritten(p, terms)
 				for t := range terms {
 					// of a question only what no rewriting may lose
 					brings = brings || !have[t] && (!questions || strings.HasPrefix(t, "=") || strings.HasPrefix(t, "not "))
@@ -77,4 +80,18 @@ func condensed(notes []llm.Statement) string {
 		}
 	}
 	return strings.Join(out, ". ") + "."
+}
+
+// asWritten adds the names of a clause to the letter, which its meaning does not
+// show: Postgres and PostgreSQL are one thing and two names, and no rewriting may
+// lose either.
+func asWritten(c *claim, terms map[string]bool) {
+	for i, w := range c.words {
+		for at, r := range w.raw {
+			if unicode.IsUpper(r) && len(w.raw) > 1 && (at > 0 || i > 0) {
+				terms["="+strings.Trim(w.low, ".:")] = true
+				break
+			}
+		}
+	}
 }
