@@ -415,6 +415,21 @@ func TestImportForeign(t *testing.T) {
 			c.clean()
 		})
 	})
+	t.Run("keeps a secret out of the graph, whatever it is the name of", func(t *testing.T) {
+		t.Parallel()
+		c := carrying(t, lab.OpenSQLite(t))
+		b := `{"type":"entity","name":"ghp_abcdefghijklmnopqrstuvwxyz0123456789","entityType":"token","observations":["Opens the door"]}
+{"type":"entity","name":"Door","entityType":"ghp_bbcdefghijklmnopqrstuvwxyz0123456789","observations":["Stands open"]}
+{"type":"relation","from":"Ada","to":"ghp_abcdefghijklmnopqrstuvwxyz0123456789","relationType":"owns"}
+{"type":"relation","from":"Ada","to":"Door","relationType":"ghp_cbcdefghijklmnopqrstuvwxyz0123456789"}
+`
+		done, err := c.engine.Import(t.Context(), file([]byte(b)), engine.ImportOrder{Tenant: c.tenant, Scope: "user:ada"})
+		c.must(err)
+		c.drain()
+		if kept := strings.Contains(strings.ToLower(c.db.Dump(t)), "ghp_"); kept || done.New[carry.KindMemory] != 4 {
+			t.Errorf("%d memories came; that the secret is kept is %v", done.New[carry.KindMemory], kept)
+		}
+	})
 	t.Run("puts what mem0 kept of each user into a scope of theirs, and names what it cannot keep", func(t *testing.T) {
 		t.Parallel()
 		c := carrying(t, lab.OpenSQLite(t))

@@ -110,11 +110,27 @@ func (f *foreign) arrival(i carry.Item) (arrival, error) {
 	m.ID = oxbow.NewID(append([]string{"import", f.out.Format, s.Tenant, s.Name}, i.Key...)...)
 	m.Conversation, _ = text.Redact(text.Clip(text.Normalise(i.Conversation), 200))
 	if i.Graph != nil {
-		if _, _, err := store.CleanGraph(i.Graph.Part(m.ID, 1)); err != nil {
-			i.Graph = nil // a name that is none; the sentence is kept
+		if _, _, err := store.CleanGraph(i.Graph.Part(m.ID, 1)); err != nil || namesSecret(i.Graph) {
+			i.Graph = nil // a name that is none, or may not be kept; the sentence is kept
 		}
 	}
 	return arrival{m, i.Graph}, nil
+}
+
+// namesSecret tells whether a name or a type looks like a secret, which is taken
+// out of a memory's words and must not stand in the graph instead.
+func namesSecret(g *carry.Graph) bool {
+	var words []string
+	for _, e := range g.Entities {
+		words = append(append(words, e.Name, e.Type), e.Aliases...)
+	}
+	for _, r := range g.Relations {
+		words = append(words, r.Type)
+	}
+	return slices.ContainsFunc(words, func(w string) bool {
+		_, n := text.Redact(text.Normalise(w))
+		return n > 0
+	})
 }
 
 func (f *foreign) flush(ctx context.Context) error {
