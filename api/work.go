@@ -34,7 +34,11 @@ func (a *API) runs() {
 	route(a, op{"GET", "/v1/stats", "stats", "runs", "How the tenant's memory and the queue stand", oxbow.MayRead, 0},
 		func(ctx context.Context, c call, in *struct {
 			Scope string `query:"scope"`
+			Fresh bool   `query:"fresh" doc:"Count anew also what is kept for a minute; counted_at says when it was counted."`
 		}) (engine.Status, error) {
+			if in.Fresh {
+				return c.e.Anew().Status(ctx, c.scope(in.Scope))
+			}
 			return c.e.Status(ctx, c.scope(in.Scope))
 		})
 }

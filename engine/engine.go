@@ -72,6 +72,9 @@ type Engine struct {
 	recaller *recall.Recaller
 	keysMade *atomic.Int64 // by this engine and by those of As
 	tallies  *tallies
+	stocks   *keeper[stock]  // by tenant and scope
+	healths  *keeper[Health] // by tenant
+	anew     bool            // see Anew
 }
 
 // New makes an engine; it does no I/O.
@@ -83,7 +86,7 @@ func New(cfg Config) *Engine {
 		cfg.Actor = "operator"
 	}
 	return &Engine{st: cfg.Store, judge: cfg.Judge, actor: cfg.Actor, budget: cfg.Budget,
-		recaller: newRecaller(cfg), keysMade: new(atomic.Int64), tallies: newTallies(cfg.Store),
+		recaller: newRecaller(cfg), keysMade: new(atomic.Int64), tallies: newTallies(cfg.Store), stocks: new(keeper[stock]), healths: new(keeper[Health]),
 		deps: jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Observer: cfg.Observer, Embedder: cfg.Embedder, Grapher: cfg.Grapher, Clock: cfg.Clock, ReadDate: cfg.ReadDate, ReadDetails: cfg.ReadDetails}}
 }
 

@@ -30,6 +30,9 @@ type Status struct {
 	Stopped   []oxbow.Run             `json:"stopped,omitempty"` // runs that a brake or a change stopped, newest first
 	Next      []store.Schedule        `json:"next,omitempty"`    // the schedules that are due soonest
 	Budget    *Budget                 `json:"budget,omitempty"`  // of the model's tokens; nil when nothing is limited
+	// CountedAt is when those without a vector, those without hints, turns and what
+	// was refused were counted: now, or for a tenant of many memories up to a minute ago.
+	CountedAt time.Time `json:"counted_at"`
 }
 
 // Budget is how a tenant's tokens of a day stand.
@@ -63,6 +66,41 @@ func (e *Engine) budgetOf(ctx context.Context, tenant string) (*Budget, error) {
 	return b, nil
 }
 
+// stock is what a status counts by reading every memory, turn or event of a day.
+type stock struct {
+	at                      time.Time
+	bare, hintless, refused int
+	turns                   map[oxbow.TurnState]int
+}
+
+// few is how many memories may be read for every status; of more the counts that
+// need that are kept for a minute. To read so many takes some 10 ms.
+const few = 5000
+
+func (e *Engine) stock(ctx context.Context, s oxbow.Scope, memories map[oxbow.Status]int) (stock, error) {
+	now, sum := e.now(), 0
+	for _, n := range memories {
+		sum += n
+	}
+	return e.stocks.get(ctx, s.Tenant+"\x00"+s.Name, now, e.anew || sum < few, func(ctx context.Context) (stock, error) {
+		k := stock{at: now}
+		var err error
+		if em := e.deps.Embedder; em != nil {
+			if _, k.bare, err = e.st.CountVectors(ctx, s, em.ID()); err != nil {
+				return k, err
+			}
+		}
+		if k.hintless, err = e.st.CountWithoutHints(ctx, s); err != nil {
+			return k, err
+		}
+		if k.turns, err = e.st.CountTurns(ctx, s); err != nil {
+			return k, err
+		}
+		k.refused, err = e.st.CountRefused(ctx, s, now.Add(-24*time.Hour))
+		return k, err
+	})
+}
+
 // soonest is how many schedules a status names.
 const soonest = 5
 
@@ -83,12 +121,9 @@ func (e *Engine) Status(ctx context.Context, s oxbow.Scope) (Status, error) {
 	keep(e2)
 	if em := e.deps.Embedder; em != nil {
 		out.Embedder = em.ID()
-		_, out.Bare, e2 = e.st.CountVectors(ctx, s, em.ID())
-		keep(e2)
 	}
-	out.Hintless, e2 = e.st.CountWithoutHints(ctx, s)
-	keep(e2)
-	out.Turns, e2 = e.st.CountTurns(ctx, s)
+	k, e2 := e.stock(ctx, s, out.Memories)
+	out.Bare, out.Hintless, out.Turns, out.Refused, out.CountedAt = k.bare, k.hintless, k.turns, k.refused, k.at
 	keep(e2)
 	out.Queues, e2 = e.st.QueueStats(ctx)
 	keep(e2)
@@ -98,8 +133,6 @@ func (e *Engine) Status(ctx context.Context, s oxbow.Scope) (Status, error) {
 	keep(e2)
 	gone, e2 := e.st.ListDiscarded(ctx, s.Tenant, 1000)
 	out.Discarded = len(gone)
-	keep(e2)
-	out.Refused, e2 = e.st.CountRefused(ctx, s, e.now().Add(-24*time.Hour))
 	keep(e2)
 	out.Stopped, e2 = e.st.ListRuns(ctx, store.RunFilter{Tenant: s.Tenant, Scope: s.Name, Status: oxbow.RunStopped, Limit: 10})
 	keep(e2)

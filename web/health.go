@@ -8,17 +8,9 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/engine"
 	"github.com/oxbow-memory/oxbow/store"
 )
-
-// keptFor is how long charts stand that read every memory of a tenant.
-const keptFor = 30 * time.Second
-
-// kept is a page's charts and when they were drawn.
-type kept struct {
-	at   time.Time
-	data healthData
-}
 
 type healthData struct {
 	Strengths bars
@@ -43,60 +35,20 @@ type typed struct {
 	N    int
 }
 
-// churnWithin is how many of the newest events are looked at.
-const churnWithin = 20_000
-
-// mostTenants bounds the charts that are kept.
-const mostTenants = 100
-
 func (c *Console) health(ctx context.Context, a ask) (any, error) {
-	now := a.e.Now()
-	c.mu.Lock()
-	k, ok := c.charts[a.Tenant]
-	c.mu.Unlock()
-	if ok && now.Sub(k.at) < keptFor && !now.Before(k.at) {
-		return k.data, nil
-	}
-	d, err := draw(ctx, a, now)
+	h, err := a.looking().Health(ctx, a.Tenant)
 	if err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.charts) >= mostTenants {
-		clear(c.charts)
-	}
-	c.charts[a.Tenant] = kept{now, d}
-	return d, nil
-}
-
-func draw(ctx context.Context, a ask, now time.Time) (healthData, error) {
-	d := healthData{Within: churnWithin, At: now}
-	st := a.e.Store()
-	strengths, err := st.Strengths(ctx, a.Tenant, now, 10)
-	if err != nil {
-		return d, err
-	}
-	d.Strengths = barsOf(strengths, func(i int) string { return fmt.Sprintf("%.1f", float64(i)/10) })
-	counts, err := a.e.CountMemories(ctx, a.scope(""))
-	if err != nil {
-		return d, err
-	}
+	d := healthData{Within: engine.ChurnWithin, At: h.At}
+	d.Strengths = barsOf(h.Strengths, func(i int) string { return fmt.Sprintf("%.1f", float64(i)/10) })
 	byStatus := make([]int, len(oxbow.Statuses))
 	for i, s := range oxbow.Statuses {
-		byStatus[i] = counts[s]
+		byStatus[i] = h.Memories[s]
 	}
 	d.Statuses = barsOf(byStatus, func(i int) string { return string(oxbow.Statuses[i]) })
-	from, moves, err := st.Moves(ctx, a.Tenant, now.AddDate(0, 0, -statusDays), movesWithin)
-	if err != nil {
-		return d, err
-	}
-	d.OverTime = stackOf(statusesByDay(now, counts, from, moves))
-	churn, err := st.Churn(ctx, a.Tenant, churnWithin)
-	if err != nil {
-		return d, err
-	}
-	d.Days = daysOf(churn)
+	d.OverTime = stackOf(statusesByDay(h.At, h.Memories, h.From, h.Moves))
+	d.Days = daysOf(h.Churn)
 	runs, err := a.e.Runs(ctx, store.RunFilter{Tenant: a.Tenant, Limit: 30})
 	if err != nil {
 		return d, err
@@ -109,8 +61,16 @@ func draw(ctx context.Context, a ask, now time.Time) (healthData, error) {
 		}
 	}
 	d.Runs = barsOf(changed, func(i int) string { return runs[i].Name })
-	d.Spend, err = st.LLMCosts(ctx, a.Tenant, now.AddDate(0, 0, -30))
+	d.Spend, err = a.e.Store().LLMCosts(ctx, a.Tenant, a.e.Now().AddDate(0, 0, -30))
 	return d, err
+}
+
+// looking gives the engine for a page that shows what is kept; its link asks anew.
+func (a ask) looking() *engine.Engine {
+	if a.URL.Query().Get("fresh") != "" {
+		return a.e.Anew()
+	}
+	return a.e
 }
 
 // daysOf groups churn by day, the newest first.

@@ -27,7 +27,7 @@ type overviewData struct {
 }
 
 func (c *Console) overview(ctx context.Context, a ask) (any, error) {
-	st, err := a.e.Status(ctx, a.scope(""))
+	st, err := a.looking().Status(ctx, a.scope(""))
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/engine"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -34,14 +35,6 @@ type layer struct {
 	Y, H   float64
 }
 
-// statusDays is how many days the drawing reaches back.
-const statusDays = 30
-
-// movesWithin is how many of the newest events are looked at for it. On a store
-// of 100,000 memories and two busy cores that took 0.6 to 1 s in half a minute,
-// a little less than to count the memories by status beside it.
-const movesWithin = 100_000
-
 // statusesByDay gives how many memories stood in each status at the end of each
 // day, the last of which is today so far. It goes back from what there is now
 // by undoing each day's moves, so it is exact though it reads the newest part of
@@ -55,7 +48,7 @@ func statusesByDay(now time.Time, counts map[oxbow.Status]int, from string, move
 	if at == nil {
 		at = map[oxbow.Status]int{}
 	}
-	for i := range statusDays {
+	for i := range engine.StatusDays {
 		day := now.UTC().AddDate(0, 0, -i).Format(time.DateOnly)
 		if from == "" || day < from {
 			break

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/engine"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -25,7 +26,7 @@ func TestStatusesByDay(t *testing.T) {
 			memories := map[int]oxbow.Status{}
 			var want []map[oxbow.Status]int
 			var moves []store.DayMoves
-			for d := statusDays - 1; d >= 0; d-- {
+			for d := engine.StatusDays - 1; d >= 0; d-- {
 				day := now.AddDate(0, 0, -d).Format(time.DateOnly)
 				for range rapid.IntRange(0, 8).Draw(t, "events") {
 					i := rapid.IntRange(0, 9).Draw(t, "memory")
@@ -49,9 +50,9 @@ func TestStatusesByDay(t *testing.T) {
 				}
 				want = append(want, count(memories))
 			}
-			from := now.AddDate(0, 0, 1-statusDays).Format(time.DateOnly)
+			from := now.AddDate(0, 0, 1-engine.StatusDays).Format(time.DateOnly)
 			days, got := statusesByDay(now, count(memories), from, moves)
-			if len(days) != statusDays || days[0] != from || days[statusDays-1] != now.Format(time.DateOnly) {
+			if len(days) != engine.StatusDays || days[0] != from || days[engine.StatusDays-1] != now.Format(time.DateOnly) {
 				t.Fatalf("the days are %v", days)
 			}
 			for i := range got {

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
@@ -51,9 +50,6 @@ type Console struct {
 	routed http.Handler // the mux, with refusals that are pages
 	// The templates by the name of their page.
 	templates map[string]*template.Template
-
-	mu     sync.Mutex
-	charts map[string]kept // what is dear to count, by tenant
 }
 
 // Root is where the console stands.
@@ -68,7 +64,7 @@ var tabs = []struct{ Path, Name string }{
 // New makes the console's handler; it does no I/O. It is to be wrapped by the
 // guard, whose look at a request's origin is what keeps other sites' forms out.
 func New(cfg Config) *Console {
-	c := &Console{cfg: cfg.withDefaults(), mux: http.NewServeMux(), templates: map[string]*template.Template{}, charts: map[string]kept{}}
+	c := &Console{cfg: cfg.withDefaults(), mux: http.NewServeMux(), templates: map[string]*template.Template{}}
 	c.parse()
 	files, err := fs.Sub(static, "static")
 	if err != nil { // the folder is part of the program
