@@ -103,6 +103,9 @@ func (w *wanderer) step() {
 
 func TestCarryAnyHistory(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a whole history takes minutes with the race detector; TestCarryNotes goes the same ways")
+	}
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprintf("comes back from Postgres line for line, history %d", seed), func(t *testing.T) {
 			t.Parallel()

@@ -180,6 +180,9 @@ func TestCarry(t *testing.T) {
 	t.Parallel()
 	t.Run("takes a history from SQLite to Postgres and back, line for line, and both answer alike", func(t *testing.T) {
 		t.Parallel()
+		if testing.Short() {
+			t.Skip("a whole history takes minutes with the race detector; TestCarryNotes goes the same ways")
+		}
 		from := carrying(t, lab.OpenSQLite(t))
 		from.play(60)
 		file1 := from.export(true)

@@ -142,8 +142,7 @@ func Parts(names []int64, same [][2]int64) [][]int64 {
 	for _, n := range names {
 		of[n] = n
 	}
-	var root func(int64) int64
-	root = func(n int64) int64 {
+	root := func(n int64) int64 {
 		for of[n] != n {
 			of[n] = of[of[n]]
 			n = of[n]

@@ -85,6 +85,7 @@ func furnish(t testing.TB, s *Store, sc oxbow.Scope) {
 			tx.PutSchedule(ctx, store.Schedule{Scope: sc, Name: "decay", Spec: "0 3 * * *", NextAt: start}),
 			tx.PutDiscarded(ctx, store.Discarded{ID: id("job"), Tenant: sc.Tenant, Kind: "k", Args: []byte("{}"), At: start}),
 			tx.PutRun(ctx, oxbow.Run{ID: id("run"), Scope: sc, Name: "decay", Status: oxbow.RunDone, About: start, StartedAt: start}),
+			tx.PutEvidence(ctx, sc, []store.Evidence{{Memory: id("a"), Turn: id("turn")}}),
 			tx.PutShown(ctx, sc, "talk", []string{id("a")}, start),
 			tx.PutCue(ctx, sc, "talk", store.NewCue("words", "", start)),
 			tx.PutKey(ctx, oxbow.Key{ID: id("key"), Tenant: sc.Tenant, Name: "k", Permissions: []oxbow.Permission{oxbow.MayRead}, Hash: "h", CreatedAt: start}),
