@@ -11,6 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/lab"
 	"github.com/oxbow-memory/oxbow/llm"
+	"github.com/oxbow-memory/oxbow/llm/offline"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -37,7 +38,7 @@ func TestTwice(t *testing.T) {
 		if d := lab.Differ(once, twice); d != "" {
 			t.Errorf("jobs that run twice end elsewhere:\n%s", d)
 		}
-		for _, kind := range []string{"extract", "confidence", "contradiction", "expiry", "decay", "expire", "prune", "cluster", "synthesize", "apply_policy", "embed"} {
+		for _, kind := range []string{"extract", "confidence", "contradiction", "expiry", "decay", "expire", "prune", "cluster", "synthesize", "apply_policy", "embed", "observe", "reflect", "graph"} {
 			if kinds[kind] == 0 {
 				t.Errorf("no %s job took part", kind)
 			}
@@ -81,8 +82,27 @@ func playAll(b *lab.Bench, twice bool) (state []string, kinds map[string]int) {
 	b.Pass("decay", lab.Start.Add(45*day))
 	embedAll(b)
 	wantMissing(b, b.Embedder, 0)
+	state = append(b.State(), bookkeeping(b)...)
+	b.Scope.Name = "user:talker"
+	state = append(state, condense(b)...)
 	b.Clean()
-	return append(b.State(), bookkeeping(b)...), kindsOf(b)
+	return append(append(state, b.State()...), bookkeeping(b)...), kindsOf(b)
+}
+
+// condense plays a conversation long enough to be observed, and its observations
+// to be condensed, by the rules, and gives how large the graph of what was said in
+// it is.
+func condense(b *lab.Bench) []string {
+	b.Helper()
+	b.Draw(offline.New())
+	observing(b, `{"reflect": {"tokens": 150, "keep": 0.4}}`)
+	b.Ingest(chatter(b.Scope, 16)...)
+	b.Remember(lab.Statement{Text: "Alice introduced me to Nightshade.", SaidAt: at(2)})
+	b.Remember(lab.Statement{Text: "Nightshade is a restaurant.", SaidAt: at(2)})
+	b.Drain()
+	nodes, edges, err := b.DB.CountGraph(b.Ctx, b.Scope)
+	b.Must(err)
+	return []string{fmt.Sprintf("graph: %d nodes, %d edges", nodes, edges)}
 }
 
 // bookkeeping gives what stands beside the memories, without ids.
