@@ -505,6 +505,9 @@ func reflectsAndSaysWhy(b *lab.Bench) {
 	if len(rs) != 1 || rs[0].Counts["refused"] != 1 || !strings.Contains(rs[0].Note, "lost a number") {
 		b.Errorf("the runs say %+v", rs)
 	}
+	o.reflect = nil
+	byHand(b, "reflect", "talk")
+	equal(b, "that a later order condensed what this one did not", len(ofStatus(b, oxbow.Reflection, oxbow.Active)) > 0, true)
 }
 
 func reflectsQuestions(b *lab.Bench) {

@@ -238,7 +238,12 @@ func (w *reflectWorker) apply(ctx context.Context, job *river.Job[Reflect], foun
 	if a.Run == "" {
 		a.Run, a.Trigger = oxbow.NewID("run", found.mark), "write"
 	}
-	return w.stepIn(ctx, args.scope(), job.JobRow, "reflect:"+found.mark, a.Run, func(ctx context.Context, tx store.Tx, _ oxbow.ScopeSettings) error {
+	key := "reflect:" + found.mark
+	if args.Run != "" {
+		// An order asks anew: what was refused once need not be refused again.
+		key += ":" + args.Run
+	}
+	return w.stepIn(ctx, args.scope(), job.JobRow, key, a.Run, func(ctx context.Context, tx store.Tx, _ oxbow.ScopeSettings) error {
 		counts := map[string]int{}
 		if found.refused > 0 {
 			counts["refused"] = found.refused
