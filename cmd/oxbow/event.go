@@ -45,8 +45,12 @@ func eventListCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if len(events) == 0 {
-				s.say("no such events; memories make them: oxbow remember \"We use PostgreSQL\"")
+			switch {
+			case len(events) > 0:
+			case f.scope+f.memory+f.run+f.since != "" || len(f.types) > 0:
+				s.say("no event is like that; see all with: oxbow event list")
+			default:
+				s.say("no events yet; memories make them: oxbow remember \"We use PostgreSQL\"")
 			}
 			return s.showEvents(ctx, events)
 		}),

@@ -53,7 +53,9 @@ func (s *session) ingestFile(ctx context.Context, path, scope string) error {
 	err := i.lines(ctx, in)
 	i.bar.done()
 	if err != nil {
-		s.say("stopped after %d lines; the turns stored so far stay, and taking in the same file again goes on", i.line)
+		if i.line > 1 {
+			s.say("stopped at line %d; the turns stored so far stay, and taking in the same file again goes on", i.line)
+		}
 		return err
 	}
 	return i.finish(ctx)
@@ -91,6 +93,9 @@ type refusal struct {
 
 func (i *ingest) lines(ctx context.Context, in io.Reader) error {
 	lines := newLineReader(in)
+	if lines.compressed() {
+		return oxbow.Errorf(oxbow.CodeInvalid, "what is to be taken in is compressed: unpack it first, as in gunzip -c FILE | oxbow ingest -")
+	}
 	for {
 		raw, err := lines.next()
 		if err == io.EOF {

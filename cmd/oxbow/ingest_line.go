@@ -29,6 +29,12 @@ func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, maxLine+2), first: true}
 }
 
+// compressed tells whether the text begins as gzip does, of which no line is one.
+func (l *lineReader) compressed() bool {
+	head, err := l.r.Peek(2)
+	return err == nil && head[0] == 0x1f && head[1] == 0x8b
+}
+
 // next gives a line without its end, errLongLine for one that is too long, and
 // io.EOF after the last. What it gives is good until the next call.
 func (l *lineReader) next() ([]byte, error) {

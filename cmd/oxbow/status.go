@@ -75,7 +75,7 @@ func (p *printer) status(st engine.Status) {
 		p.pair("given up", number(st.Discarded, "job", "jobs")+"; see: oxbow job list --discarded")
 	}
 	if st.Refused > 0 {
-		p.pair("refused", number(st.Refused, "of the judge's answers", "of the judge's answers")+" in the last day; see: oxbow event list --type refused, and oxbow run list")
+		p.pair("refused", number(st.Refused, "of the judge's answers", "of the judge's answers")+" in the last day; the run says what it was: oxbow run list, and of single memories the log does: oxbow event list --type refused")
 	}
 	if n := st.Memories[oxbow.Quarantined]; n > 0 {
 		p.pair("quarantined", number(n, "memory reads", "memories read")+" like orders to the agent; see: oxbow memory list --status quarantined")

@@ -53,7 +53,7 @@ func Recognise(r io.Reader) (string, error) {
 	if f, ok := formatOf[key]; ok {
 		return f.format, nil
 	}
-	return "", oxbow.Errorf(oxbow.CodeInvalid, "the file looks like none of %s: name its format with --format", strings.Join(Formats, ", "))
+	return "", oxbow.Errorf(oxbow.CodeInvalid, "the file looks like none of %s: name its format with --format; turns of conversations go in by oxbow ingest", strings.Join(Formats, ", "))
 }
 
 // formatOf says which format has a name in its first object, and whether the
