@@ -12,6 +12,12 @@ import (
 const named = `EXISTS (SELECT 1 FROM (SELECT memory FROM graph_mentions WHERE node = n.seq ORDER BY memory DESC LIMIT 500) x
 	CROSS JOIN memories m ON m.seq = x.memory WHERE ` + standing + `)`
 
+// described is the latest description that a memory gives which may be shown: what
+// was replaced is not said by way of a name.
+const described = `coalesce((SELECT x.description
+	FROM (SELECT memory, at, description FROM graph_mentions WHERE node = n.seq AND description <> '' ORDER BY at DESC, description LIMIT 500) x
+	CROSS JOIN memories m ON m.seq = x.memory WHERE ` + standing + ` ORDER BY x.at DESC, x.description LIMIT 1), '')`
+
 // matchNodes looks at the newest names of each word only: one that stands in
 // more is no name to go by.
 const matchNodes = `
@@ -120,7 +126,7 @@ func (r reader) CountGraph(ctx context.Context, s oxbow.Scope) (nodes, edges int
 
 const (
 	nodeCalled = `
-		SELECT n.id, n.name, n.type, n.description, n.mentions, 0.0 FROM graph_aliases a CROSS JOIN graph_nodes n ON n.seq = a.node
+		SELECT n.id, n.name, n.type, ` + described + `, n.mentions, 0.0 FROM graph_aliases a CROSS JOIN graph_nodes n ON n.seq = a.node
 		WHERE a.scope = ?3 AND a.norm = ?4 AND ` + named
 	aliasesOf = `
 		SELECT a.norm FROM graph_nodes n CROSS JOIN graph_aliases a ON a.node = n.seq
@@ -146,7 +152,7 @@ func (r reader) NodeCalled(ctx context.Context, q store.NodeQuery) (store.GraphN
 }
 
 const listNodes = `
-	SELECT n.id, n.name, n.type, n.description, n.mentions, 0.0 FROM graph_nodes n
+	SELECT n.id, n.name, n.type, ` + described + `, n.mentions, 0.0 FROM graph_nodes n
 	WHERE n.scope = ?3 AND (?4 = '' OR EXISTS (SELECT 1 FROM graph_aliases a WHERE a.node = n.seq AND instr(a.norm, ?4) > 0))
 		AND ` + named + ` ORDER BY n.mentions DESC, n.id LIMIT ?5`
 

@@ -165,6 +165,27 @@ func testNodes(t *testing.T, s store.Store) {
 		}
 	})
 
+	t.Run("describes a node by what a memory says that may be shown", func(t *testing.T) {
+		f := setup(t, s)
+		describe := func(memory, description string, at time.Duration) {
+			f.create(f.memory(memory, func(m *oxbow.Memory) { m.SaidAt = start.Add(at) }))
+			f.putGraph(store.GraphPart{Memory: f.id(memory), ContentVersion: 1, Entities: []store.GraphEntity{{Name: "Dr. Martinez", Description: description}}})
+		}
+		describe("at first", "a doctor in Leeds", 0)
+		describe("then", "the user's dentist", time.Hour)
+		describe("now", "", 2*time.Hour)
+		for _, want := range []string{"the user's dentist", "a doctor in Leeds"} {
+			n := must(s.NodeCalled(f.ctx, f.named(f.scope, "dr. martinez", 1)))(f)
+			listed := must(s.ListNodes(f.ctx, f.named(f.scope, "martinez", 9)))(f)
+			if n.Description != want || len(listed) != 1 || listed[0].Description != want {
+				t.Errorf("described as %q and %s, want %q", n.Description, show(listed), want)
+			}
+			if want == "the user's dentist" {
+				f.apply(f.change(oxbow.SupersededBy, "then", func(c *oxbow.Change) { c.Set.ReplacedBy = ptr(f.id("now")) }))
+			}
+		}
+	})
+
 	t.Run("keeps the vectors of nodes by embedder, and drops those whose words change", func(t *testing.T) {
 		f := setup(t, s)
 		f.draw("Dr. Martinez -works in-> Leeds")
