@@ -17,12 +17,7 @@ func (e *Engine) Runs(ctx context.Context, f store.RunFilter) ([]oxbow.Run, erro
 	if err != nil {
 		return nil, err
 	}
-	for i := range runs {
-		if runs[i], err = e.tallied(ctx, runs[i]); err != nil {
-			return nil, err
-		}
-	}
-	return runs, nil
+	return runs, e.addEvents(ctx, f.Tenant, runs)
 }
 
 // Run gives one run with its counts, by its id or a unique beginning of it.
@@ -35,22 +30,36 @@ func (e *Engine) Run(ctx context.Context, tenant, id string) (oxbow.Run, error) 
 	if err != nil {
 		return oxbow.Run{}, err
 	}
-	return e.tallied(ctx, r)
+	one := []oxbow.Run{r}
+	err = e.addEvents(ctx, tenant, one)
+	return one[0], err
 }
 
-func (e *Engine) tallied(ctx context.Context, r oxbow.Run) (oxbow.Run, error) {
-	if store.CountsItself(r.Name) {
-		return r, nil
-	}
-	events, err := e.st.Events(ctx, store.EventFilter{Tenant: r.Scope.Tenant, Run: r.ID, Limit: maxCounted})
-	if err != nil {
-		return r, err
-	}
-	for _, ev := range events {
-		if r.Counts == nil {
-			r.Counts = map[string]int{}
+// addEvents counts the events of those runs that do not count themselves.
+func (e *Engine) addEvents(ctx context.Context, tenant string, runs []oxbow.Run) error {
+	var ids []string
+	for _, r := range runs {
+		if !store.CountsItself(r.Name) {
+			ids = append(ids, r.ID)
 		}
-		r.Counts[string(ev.Type)]++
 	}
-	return r, nil
+	if len(ids) == 0 {
+		return nil
+	}
+	by, err := e.st.CountRunEvents(ctx, tenant, ids, maxCounted)
+	if err != nil {
+		return err
+	}
+	for i, r := range runs {
+		if store.CountsItself(r.Name) {
+			continue
+		}
+		for t, n := range by[r.ID] {
+			if runs[i].Counts == nil {
+				runs[i].Counts = map[string]int{}
+			}
+			runs[i].Counts[t] += n
+		}
+	}
+	return nil
 }

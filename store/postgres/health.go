@@ -46,6 +46,27 @@ func (r reader) Strengths(ctx context.Context, tenant string, now time.Time, n i
 
 // churn takes the last number of all from the sequence: of the events themselves
 // this tenant sees only its own, and would look for them past all the others.
+const countRunEvents = `
+	SELECT i.run, t.type, t.n FROM unnest($2::text[]) AS i (run), LATERAL (SELECT f.type, count(*) AS n FROM
+		(SELECT e.type FROM memory_events e WHERE e.run = i.run AND e.scope IN (SELECT seq FROM scopes WHERE tenant = $1) ORDER BY e.seq LIMIT $3) f
+		GROUP BY f.type) t`
+
+// CountRunEvents implements store.HealthReader.
+func (r reader) CountRunEvents(ctx context.Context, tenant string, runs []string, most int) (map[string]map[string]int, error) {
+	out := map[string]map[string]int{}
+	_, err := collect(ctx, r.of(tenant), "count the events of runs", func(rows pgx.Rows) (struct{}, error) {
+		var run, t string
+		var n int
+		err := rows.Scan(&run, &t, &n)
+		if out[run] == nil {
+			out[run] = map[string]int{}
+		}
+		out[run][t] = n
+		return struct{}{}, err
+	}, countRunEvents, tenant, texts(runs), most)
+	return out, err
+}
+
 const churn = `
 	SELECT to_char(e.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, e.type, count(*)
 	FROM memory_events e JOIN scopes s ON s.seq = e.scope

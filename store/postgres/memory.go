@@ -174,6 +174,10 @@ func (r reader) ListMemories(ctx context.Context, f store.MemoryFilter) ([]oxbow
 // filter adds what a filter asks of a memory beside its tenant and scope.
 func (w *where) filter(f store.MemoryFilter) {
 	w.addIf(len(f.Status) > 0, "m.status = ANY($)", texts(f.Status))
+	// The few that wait for a decision have an index of their own.
+	if slices.Equal(f.Status, []oxbow.Status{oxbow.Quarantined}) {
+		w.conds = append(w.conds, "m.status = 'quarantined'")
+	}
 	w.addIf(f.Kind != "", "m.kind = $", f.Kind)
 	w.addIf(len(f.Kinds) > 0, "m.kind = ANY($)", texts(f.Kinds))
 	w.addIf(f.Slot != "", "m.slot = $", f.Slot)

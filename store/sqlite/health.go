@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
@@ -41,6 +42,28 @@ func (r reader) Strengths(ctx context.Context, tenant string, now time.Time, n i
 		return c, err
 	}, strengths, tenant, now.UnixMilli(), n)
 	return store.Filled(counts, n), err
+}
+
+const countRunEvents = `
+	SELECT i.value, (SELECT json_group_object(t.type, t.n) FROM (SELECT f.type, count(*) AS n FROM
+		(SELECT e.type FROM memory_events e WHERE e.run = i.value AND e.scope IN (SELECT seq FROM scopes WHERE tenant = ?1) ORDER BY e.seq LIMIT ?3) f
+		GROUP BY f.type) t)
+	FROM json_each(?2) i`
+
+// CountRunEvents implements store.HealthReader.
+func (r reader) CountRunEvents(ctx context.Context, tenant string, runs []string, most int) (map[string]map[string]int, error) {
+	out := map[string]map[string]int{}
+	_, err := collect(ctx, r.q, "count the events of runs", func(rows *sql.Rows) (struct{}, error) {
+		var run, counts string
+		if err := rows.Scan(&run, &counts); err != nil || counts == "{}" {
+			return struct{}{}, err
+		}
+		var by map[string]int
+		err := json.Unmarshal([]byte(counts), &by)
+		out[run] = by
+		return struct{}{}, err
+	}, countRunEvents, tenant, jsonList(runs), most)
+	return out, err
 }
 
 const churn = `

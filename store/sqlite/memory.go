@@ -163,6 +163,10 @@ func (w *where) filter(f store.MemoryFilter) {
 	if len(f.Status) > 0 {
 		w.add("m.status IN (SELECT value FROM json_each(?))", jsonList(f.Status))
 	}
+	// The few that wait for a decision have an index of their own.
+	if slices.Equal(f.Status, []oxbow.Status{oxbow.Quarantined}) {
+		w.conds = append(w.conds, "m.status = 'quarantined'")
+	}
 	w.addIf(f.Kind != "", "m.kind = ?", f.Kind)
 	if len(f.Kinds) > 0 {
 		w.add("m.kind IN (SELECT value FROM json_each(?))", jsonList(f.Kinds))

@@ -69,6 +69,24 @@ func testHealth(t *testing.T, s store.Store) {
 		}
 	})
 
+	t.Run("counts the first events of some runs by type", func(t *testing.T) {
+		f := setup(t, s)
+		f.create(f.memory("a"), f.memory("b"), f.memory("c"))
+		f.apply(f.change(oxbow.ArchivedEvent, "a"))
+		run := must(f.s.Events(f.ctx, store.EventFilter{Tenant: f.scope.Tenant, Limit: 1}))(f)[0].Run
+		last := must(f.s.Events(f.ctx, store.EventFilter{Tenant: f.scope.Tenant, Newest: true, Limit: 1}))(f)[0].Run
+		want := map[string]map[string]int{}
+		for _, e := range must(f.s.Events(f.ctx, store.EventFilter{Tenant: f.scope.Tenant, Limit: 9}))(f) {
+			if want[e.Run] == nil {
+				want[e.Run] = map[string]int{}
+			}
+			want[e.Run][string(e.Type)]++
+		}
+		f.wantSame(must(f.s.CountRunEvents(f.ctx, f.scope.Tenant, []string{run, last, "none"}, 9))(f), want)
+		f.wantSame(must(f.s.CountRunEvents(f.ctx, f.scope.Tenant, []string{run}, 2))(f), map[string]map[string]int{run: {"created": 2}})
+		f.wantSame(must(f.s.CountRunEvents(f.ctx, f.scope.Tenant+"x", []string{run, last}, 9))(f), map[string]map[string]int{})
+	})
+
 	t.Run("counts events by day and type", func(t *testing.T) {
 		f := setup(t, s)
 		f.create(f.memory("a"), f.memory("b"))
