@@ -9,13 +9,15 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-const logMark = `SELECT coalesce((SELECT max(seq) FROM memory_events), 0), pg_snapshot_xmax(pg_current_snapshot())::text::bigint`
+const logMark = `SELECT coalesce((SELECT max(seq) FROM memory_events), 0), pg_current_xact_id()::text::bigint`
 
 // LogMark implements store.StatusReader. Every transaction that writes an event
 // has locked its scope or claimed its ledger key before, and so has its number
-// (xid) before the event has one. So what holds a number of the log below the
-// mark's End, and is not seen yet, is below the snapshot's xmax, and over when
-// a later snapshot's xmin has reached that.
+// (xid) before the event has one. The mark takes a number of its own, after it has
+// seen where the log ends. So what holds a number of the log below the mark's End,
+// and is not seen yet, has a lower one, and is over when a later snapshot's xmin has
+// reached it. The snapshot's xmax would not do: it is one more than the last
+// transaction that ended, and others may have begun after that.
 func (r reader) LogMark(ctx context.Context) (store.LogMark, error) {
 	var m store.LogMark
 	err := r.across(counts).QueryRow(ctx, logMark).Scan(&m.End, &m.Open)
