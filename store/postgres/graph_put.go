@@ -138,7 +138,7 @@ func (t *tx) joinNodes(ctx context.Context, scope int64, d *store.Drawing) error
 	return nil
 }
 
-// mergeNodes nodeMoves all that others of some nodes have to one of them.
+// mergeNodes moves all that others of some nodes have to one of them.
 func (t *tx) mergeNodes(ctx context.Context, scope, keep int64, nodes []int64) error {
 	for _, n := range nodes {
 		if n == keep {
