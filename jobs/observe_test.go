@@ -472,7 +472,8 @@ func reflectsRestorably(b *lab.Bench) {
 	for _, l := range story.Lines {
 		lines = append(lines, l.Text)
 	}
-	equal(b, "that the story tells of it: "+strings.Join(lines, " "), strings.Contains(strings.Join(lines, " "), "compressed into"), true)
+	told := strings.Join(lines, " ")
+	equal(b, "that the story tells of it: "+told, strings.Contains(told, "compressed into") && strings.Contains(told, "condensed with the others of its conversation's past"), true)
 	_, err = b.Engine.Restore(b.Ctx, b.Scope.Tenant, old.ID, engine.Restoration{})
 	b.Must(err)
 	equal(b, "its status", b.Get(old.ID).Status, oxbow.Active)
@@ -522,6 +523,7 @@ func reflectsQuestions(b *lab.Bench) {
 	if len(made) != 1 {
 		b.Fatalf("%d reflections of %v", len(made), notes(b))
 	}
+	equal(b, "that nothing follows the last question mark", strings.HasSuffix(made[0].Content.Text, "?."), false)
 	for _, name := range []string{"PostgreSQL", "Postgres?", "Contoso", "Redis", "Helix"} {
 		equal(b, "that "+made[0].Content.Text+" names "+name, strings.Contains(made[0].Content.Text+"?", strings.Trim(name, "?")), true)
 	}

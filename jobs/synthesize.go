@@ -241,8 +241,12 @@ func (w *synthesizeWorker) apply(ctx context.Context, tx store.Tx, args Synthesi
 // mergeChanges gives the new memory and the compression of its sources.
 func mergeChanges(sources []oxbow.Memory, merged oxbow.Memory) []oxbow.Change {
 	changes := []oxbow.Change{{Type: oxbow.Created, Memory: merged.ID, New: &merged, Reason: "rewritten from " + itoa(len(sources)) + " memories"}}
+	why := "merged with others that say nearly the same"
+	if merged.Kind == oxbow.Reflection {
+		why = "condensed with the others of its conversation's past"
+	}
 	for _, src := range sources {
-		c := guarded(oxbow.CompressedTo, src, "merged with others that say nearly the same")
+		c := guarded(oxbow.CompressedTo, src, why)
 		c.Set.ReplacedBy = &merged.ID
 		c.Links = []oxbow.Link{{From: merged.ID, To: src.ID, Type: oxbow.DerivedFrom}}
 		changes = append(changes, c)

@@ -79,7 +79,7 @@ func condensed(notes []llm.Statement) string {
 			out = append(out, head+": "+strings.Join(slices.Compact(by[head]), "; "))
 		}
 	}
-	return strings.Join(out, ". ") + "."
+	return stop(strings.Join(out, ". ")) // a question comes last
 }
 
 // asWritten adds the names of a clause to the letter, which its meaning does not
