@@ -7,9 +7,6 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// maxCounted bounds how many events of one run are counted.
-const maxCounted = 1000
-
 // Runs gives the newest runs first. Passes keep their own counts; what a write,
 // an edit or a restoration changed is counted here from its events.
 func (e *Engine) Runs(ctx context.Context, f store.RunFilter) ([]oxbow.Run, error) {
@@ -46,7 +43,7 @@ func (e *Engine) addEvents(ctx context.Context, tenant string, runs []oxbow.Run)
 	if len(ids) == 0 {
 		return nil
 	}
-	by, err := e.st.CountRunEvents(ctx, tenant, ids, maxCounted)
+	by, err := e.st.CountRunEvents(ctx, tenant, ids)
 	if err != nil {
 		return err
 	}

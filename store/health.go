@@ -20,9 +20,9 @@ type HealthReader interface {
 	// type, the oldest day first. It looks at the newest events of the database
 	// only, at most as many as within says.
 	Churn(ctx context.Context, tenant string, within int) ([]Churn, error)
-	// CountRunEvents counts the events of some of a tenant's runs by type, of each
-	// run its first ones, at most as many as most says. A run without any is left out.
-	CountRunEvents(ctx context.Context, tenant string, runs []string, most int) (map[string]map[string]int, error)
+	// CountRunEvents counts the events of some of a tenant's runs by type. It reads
+	// every event of theirs. A run without any is left out.
+	CountRunEvents(ctx context.Context, tenant string, runs []string) (map[string]map[string]int, error)
 	// Moves counts the events that moved a tenant's memories between statuses
 	// (oxbow.Moved) and were recorded since an instant, by day of UTC, type and
 	// status, the oldest day first. It looks at the newest events only, at most

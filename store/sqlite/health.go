@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
@@ -45,24 +44,22 @@ func (r reader) Strengths(ctx context.Context, tenant string, now time.Time, n i
 }
 
 const countRunEvents = `
-	SELECT i.value, (SELECT json_group_object(t.type, t.n) FROM (SELECT f.type, count(*) AS n FROM
-		(SELECT e.type FROM memory_events e WHERE e.run = i.value AND e.scope IN (SELECT seq FROM scopes WHERE tenant = ?1) ORDER BY e.seq LIMIT ?3) f
-		GROUP BY f.type) t)
-	FROM json_each(?2) i`
+	SELECT e.run, e.type, count(*) FROM json_each(?2) i CROSS JOIN memory_events e ON e.run = i.value
+	WHERE e.scope IN (SELECT seq FROM scopes WHERE tenant = ?1) GROUP BY e.run, e.type`
 
 // CountRunEvents implements store.HealthReader.
-func (r reader) CountRunEvents(ctx context.Context, tenant string, runs []string, most int) (map[string]map[string]int, error) {
+func (r reader) CountRunEvents(ctx context.Context, tenant string, runs []string) (map[string]map[string]int, error) {
 	out := map[string]map[string]int{}
 	_, err := collect(ctx, r.q, "count the events of runs", func(rows *sql.Rows) (struct{}, error) {
-		var run, counts string
-		if err := rows.Scan(&run, &counts); err != nil || counts == "{}" {
-			return struct{}{}, err
+		var run, t string
+		var n int
+		err := rows.Scan(&run, &t, &n)
+		if out[run] == nil {
+			out[run] = map[string]int{}
 		}
-		var by map[string]int
-		err := json.Unmarshal([]byte(counts), &by)
-		out[run] = by
+		out[run][t] = n
 		return struct{}{}, err
-	}, countRunEvents, tenant, jsonList(runs), most)
+	}, countRunEvents, tenant, jsonList(runs))
 	return out, err
 }
 

@@ -69,7 +69,7 @@ func testHealth(t *testing.T, s store.Store) {
 		}
 	})
 
-	t.Run("counts the first events of some runs by type", func(t *testing.T) {
+	t.Run("counts the events of some runs by type", func(t *testing.T) {
 		f := setup(t, s)
 		f.create(f.memory("a"), f.memory("b"), f.memory("c"))
 		f.apply(f.change(oxbow.ArchivedEvent, "a"))
@@ -82,9 +82,8 @@ func testHealth(t *testing.T, s store.Store) {
 			}
 			want[e.Run][string(e.Type)]++
 		}
-		f.wantSame(must(f.s.CountRunEvents(f.ctx, f.scope.Tenant, []string{run, last, "none"}, 9))(f), want)
-		f.wantSame(must(f.s.CountRunEvents(f.ctx, f.scope.Tenant, []string{run}, 2))(f), map[string]map[string]int{run: {"created": 2}})
-		f.wantSame(must(f.s.CountRunEvents(f.ctx, f.scope.Tenant+"x", []string{run, last}, 9))(f), map[string]map[string]int{})
+		f.wantSame(must(f.s.CountRunEvents(f.ctx, f.scope.Tenant, []string{run, last, "none"}))(f), want)
+		f.wantSame(must(f.s.CountRunEvents(f.ctx, f.scope.Tenant+"x", []string{run, last}))(f), map[string]map[string]int{})
 	})
 
 	t.Run("counts events by day and type", func(t *testing.T) {
