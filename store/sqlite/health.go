@@ -44,7 +44,7 @@ func (r reader) Strengths(ctx context.Context, tenant string, now time.Time, n i
 }
 
 const countRunEvents = `
-	SELECT e.run, e.type, count(*) FROM json_each(?2) i CROSS JOIN memory_events e ON e.run = i.value
+	SELECT e.run, e.type, count(*) FROM (SELECT DISTINCT value FROM json_each(?2)) i CROSS JOIN memory_events e ON e.run = i.value
 	WHERE e.scope IN (SELECT seq FROM scopes WHERE tenant = ?1) GROUP BY e.run, e.type`
 
 // CountRunEvents implements store.HealthReader.
