@@ -38,22 +38,24 @@ const migrateAttempts = 5
 func (s *Store) Migrate(ctx context.Context) error {
 	var err error
 	for range migrateAttempts {
-		if err = s.migrate(ctx); err == nil || oxbow.CodeOf(err) == oxbow.CodeConflict {
-			return err
+		have, want, e := s.SchemaVersion(ctx)
+		if e == nil && have > want {
+			return oxbow.Errorf(oxbow.CodeConflict,
+				"the database is of version %d and this program knows %d: use a newer oxbow, or another database with --db", have, want)
+		}
+		// A step that another process did meanwhile is a conflict too, and is tried
+		// again.
+		if err = e; err == nil {
+			err = s.migrate(ctx)
+		}
+		if err == nil {
+			return nil
 		}
 	}
 	return err
 }
 
 func (s *Store) migrate(ctx context.Context) error {
-	have, want, err := s.SchemaVersion(ctx)
-	if err != nil {
-		return err
-	}
-	if have > want {
-		return oxbow.Errorf(oxbow.CodeConflict,
-			"the database is of version %d and this program knows %d: use a newer oxbow, or another database with --db", have, want)
-	}
 	p, err := s.provider()
 	if err != nil {
 		return err
