@@ -159,7 +159,7 @@ func TestPlans(t *testing.T) {
 	t.Run("are not compiled, however dear a table without an index is made", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		for setting, want := range map[string]string{"enable_seqscan": "off", "jit": "off"} {
+		for setting, want := range map[string]string{"enable_seqscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan"} {
 			var got string
 			if err := s.pool.QueryRow(t.Context(), `SELECT current_setting($1)`, setting).Scan(&got); err != nil || got != want {
 				t.Errorf("%s is %q, error %v", setting, got, err)
