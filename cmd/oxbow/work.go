@@ -63,6 +63,10 @@ func (s *session) work(ctx context.Context, counts *metrics.Instruments) error {
 		return err
 	}
 	if err := w.Start(ctx); err != nil {
+		if ctx.Err() != nil { // asked to stop before it had begun, which is no failure
+			log.InfoContext(ctx, "stopped")
+			return nil
+		}
 		return err
 	}
 	log.InfoContext(ctx, "working", slog.String("database", s.st.Describe()), slog.String("judge", s.judge.Name()),
