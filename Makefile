@@ -37,7 +37,7 @@ conformance: ## hold the MCP server to the official suite; needs Node and a netw
 	@scripts/conformance
 
 audit: ## look for known holes in the modules; needs a network
-	@go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+	@go run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./...
 
 clean: ## remove what build made
 	@rm -rf bin

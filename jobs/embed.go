@@ -88,29 +88,32 @@ func (w *embedWorker) fill(ctx context.Context, job *river.Job[Embed]) error {
 	a, id := job.Args.About, w.Embedder.ID()
 	var drop putting
 	if job.Args.DropOthers {
-		drop = func(ctx context.Context, tx store.Tx) (int, error) {
+		drop = func(ctx context.Context, tx store.Tx) (map[string]int, error) {
 			if _, missing, err := tx.CountVectors(ctx, a.scope(), id); err != nil || missing > 0 {
-				return 0, err // some were not embedded: what others made of them is of use still
+				return nil, err // some were not embedded: what others made of them is of use still
 			}
-			return tx.DropOtherVectors(ctx, a.scope(), id)
+			n, err := tx.DropOtherVectors(ctx, a.scope(), id)
+			if n == 0 {
+				return nil, err
+			}
+			return map[string]int{"vectors of other embedders dropped": n}, err
 		}
 	}
 	return w.Deps.fill(ctx, job.JobRow, a, filling{
-		name: "embed", done: "embedded", version: id, finish: drop, undone: "vectors of other embedders dropped",
+		name: "embed", version: id, finish: drop,
 		left: func(ctx context.Context) (int, error) {
 			_, without, err := w.Store.CountVectors(ctx, a.scope(), id)
 			return without, err
 		},
-		page: func(ctx context.Context, after string) ([]oxbow.Memory, error) {
+		step: byMemories("embedded", func(ctx context.Context, after string) ([]oxbow.Memory, error) {
 			return w.Store.WithoutVector(ctx, a.scope(), id, after, fillBatch)
-		},
-		make: func(ctx context.Context, ms []oxbow.Memory) (putting, error) {
+		}, func(ctx context.Context, ms []oxbow.Memory) (storing, error) {
 			vs, err := w.vectors(ctx, a, ms)
 			return func(ctx context.Context, tx store.Tx) (int, error) { return w.put(ctx, tx, a.scope(), vs) }, err
-		},
-		next: func(after string) river.JobArgs {
+		}),
+		goesOn: func(cursor string) river.JobArgs {
 			next := job.Args
-			next.After = after
+			next.After = cursor
 			return next
 		},
 	})

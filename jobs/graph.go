@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/llm"
@@ -69,11 +68,10 @@ func (w *graphWorker) graph(ctx context.Context, job *river.Job[Graph]) error {
 	if err != nil {
 		return err
 	}
-	parts, refused, err := w.parts(ctx, args.About, embeddable(ms))
+	parts, _, err := w.parts(ctx, args.About, embeddable(ms))
 	if err != nil {
 		return err
 	}
-	w.countRefused(RefusedGraph, refused)
 	key := "graph:" + args.Run + ":" + oxbow.NewID(args.Memories...) + ":" + w.grapher() + ":" + args.Again
 	put := func(ctx context.Context, tx store.Tx) error {
 		_, err := putParts(ctx, tx, args.scope(), parts)
@@ -105,6 +103,7 @@ func (d Deps) grapher() string {
 
 // parts asks the grapher, outside of any transaction, and lets its answers through
 // the gate. Of words that it cannot read or refuses it keeps that they were read.
+// What was refused is counted.
 func (d Deps) parts(ctx context.Context, a About, ms []oxbow.Memory) (out []store.GraphPart, refused int, err error) {
 	for _, m := range ms {
 		g, err := d.Grapher.Graph(asking(ctx, "graph", a.scope(), a.Run, m.ID), statement("c1", m))
@@ -172,100 +171,53 @@ const (
 // fill goes on with a run over a scope.
 func (w *graphWorker) fill(ctx context.Context, job *river.Job[Graph]) error {
 	a := job.Args.About
-	run, err := w.beginRun(ctx, a, "graph")
-	if err != nil || run.Status != oxbow.RunRunning {
-		return w.orComplete(ctx, job.JobRow, err)
-	}
-	limit := w.EmbedFor
-	if limit <= 0 {
-		limit = 30 * time.Second
-	}
-	for until := time.Now().Add(limit); ; {
-		var more bool
-		if run, more, err = w.fillBatch(ctx, job.JobRow, a, run); err != nil {
-			return err
-		}
-		if run.Status != oxbow.RunRunning {
-			return w.complete(ctx, job.JobRow, nothing)
-		}
-		if !more {
-			return w.endRun(ctx, job.JobRow, run, false)
-		}
-		if time.Now().After(until) {
-			break
-		}
-	}
-	next := job.Args
-	next.After = run.Cursor
-	return w.complete(ctx, job.JobRow, func(ctx context.Context, tx store.Tx) error {
-		return tx.Enqueue(ctx, []river.InsertManyParams{{Args: next}})
+	return w.Deps.fill(ctx, job.JobRow, a, filling{
+		name: "graph", version: w.grapher(),
+		step: func(ctx context.Context, cursor string) (string, putting, error) { return w.fillNext(ctx, a, cursor) },
+		goesOn: func(cursor string) river.JobArgs {
+			next := job.Args
+			next.After = cursor
+			return next
+		},
 	})
 }
 
-// fillBatch reads a page of memories, or, when none is left, gives a page of nodes
-// their vectors; more tells whether there may be another.
-func (w *graphWorker) fillBatch(ctx context.Context, row *rivertype.JobRow, a About, run oxbow.Run) (next oxbow.Run, more bool, err error) {
-	if after, nodes := strings.CutPrefix(run.Cursor, atNodes); nodes {
-		return w.fillNodes(ctx, row, a, run, after)
+// fillNext reads a page of memories, or, when none is left, gives a page of nodes
+// their vectors.
+func (w *graphWorker) fillNext(ctx context.Context, a About, cursor string) (next string, put putting, err error) {
+	if after, nodes := strings.CutPrefix(cursor, atNodes); nodes {
+		return w.fillNodes(ctx, a, after)
 	}
-	ms, err := w.Store.WithoutGraph(ctx, a.scope(), w.grapher(), strings.TrimPrefix(run.Cursor, atMemories), graphBatch)
+	ms, err := w.Store.WithoutGraph(ctx, a.scope(), w.grapher(), strings.TrimPrefix(cursor, atMemories), graphBatch)
 	if err != nil {
-		return run, false, err
+		return "", nil, err
 	}
-	next = run
 	if len(ms) == 0 {
-		next.Cursor = atNodes
-		return next, w.Embedder != nil, nil
+		return w.fillNodes(ctx, a, "")
 	}
 	parts, refused, err := w.parts(ctx, a, ms)
-	if err != nil {
-		return run, false, err
-	}
-	w.countRefused(RefusedGraph, refused)
-	next.Cursor = atMemories + ms[len(ms)-1].ID
-	next, err = w.fillStep(ctx, row, next, run.Cursor, func(ctx context.Context, tx store.Tx) (map[string]int, error) {
+	return atMemories + ms[len(ms)-1].ID, func(ctx context.Context, tx store.Tx) (map[string]int, error) {
 		n, err := putParts(ctx, tx, a.scope(), parts)
 		counts := map[string]int{"read": n}
 		if refused > 0 {
 			counts["refused"] = refused
 		}
 		return counts, err
-	})
-	return next, true, err
+	}, err
 }
 
-func (w *graphWorker) fillNodes(ctx context.Context, row *rivertype.JobRow, a About, run oxbow.Run, after string) (next oxbow.Run, more bool, err error) {
+func (w *graphWorker) fillNodes(ctx context.Context, a About, after string) (next string, put putting, err error) {
+	if w.Embedder == nil {
+		return "", nil, nil
+	}
 	vs, last, err := w.nodeVectors(ctx, a, nil, after)
 	if err != nil || len(vs) == 0 {
-		return run, false, err
+		return "", nil, err
 	}
-	next = run
-	next.Cursor = atNodes + last
-	next, err = w.fillStep(ctx, row, next, run.Cursor, func(ctx context.Context, tx store.Tx) (map[string]int, error) {
+	return atNodes + last, func(ctx context.Context, tx store.Tx) (map[string]int, error) {
 		n, err := tx.PutNodeVectors(ctx, a.scope(), w.Embedder.ID(), vs)
 		return map[string]int{"embedded": n}, err
-	})
-	return next, true, err
-}
-
-// fillStep has the effect of one page, once, and moves the run's cursor with it,
-// unless the run was stopped meanwhile.
-func (w *graphWorker) fillStep(ctx context.Context, row *rivertype.JobRow, next oxbow.Run, before string, fn func(context.Context, store.Tx) (map[string]int, error)) (oxbow.Run, error) {
-	err := w.commitStep(ctx, row, "graph:"+next.ID+":"+w.grapher()+":"+before, next.ID, func(ctx context.Context, tx store.Tx) error {
-		now, err := tx.Run(ctx, next.Scope.Tenant, next.ID)
-		if err != nil || now.Status != oxbow.RunRunning {
-			next.Status = now.Status
-			return err
-		}
-		counts, err := fn(ctx, tx)
-		if err != nil {
-			return err
-		}
-		moved := next
-		moved.Counts = counts
-		return tx.PutRun(ctx, moved)
-	})
-	return next, err
+	}, nil
 }
 
 // Drawing gives the job that puts memories of one write into the graph; none

@@ -8,9 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/riverqueue/river/rivertype"
+
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
 	"github.com/oxbow-memory/oxbow/internal/lab"
+	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/llm"
 	"github.com/oxbow-memory/oxbow/llm/offline"
 	"github.com/oxbow-memory/oxbow/store"
@@ -29,6 +32,7 @@ func TestGraph(t *testing.T) {
 		story{"finds the dentist by what is said of him, by a vector of one embedder", findsDentist},
 		story{"keeps what the grapher makes up, and what is rubbish, out of the graph", drawsNoRubbish},
 		story{"puts words that the grapher refuses nowhere, and asks once", drawsRefused},
+		story{"counts what the gate refuses once", drawsCounted},
 	)
 }
 
@@ -345,6 +349,27 @@ func drawsNoRubbish(b *lab.Bench) {
 	equal(b, "what the cycle leads to", len(w.Hits), 1)
 	equal(b, "the memory", w.Hits[0].ID, m.ID)
 	b.Clean()
+}
+
+func drawsCounted(b *lab.Bench) {
+	counted := map[string]int{}
+	b.Do = func(ctx context.Context, d jobs.Deps, row *rivertype.JobRow) error {
+		d.Refused = func(reason string, n int) { counted[reason] += n }
+		return jobs.Do(ctx, d, row)
+	}
+	b.Remember(lab.Statement{Text: "Carol moved to Leeds."}) // for the run
+	b.Drain()
+	b.Draw(&grapher{name: "model@1", reply: func(s llm.Statement) (llm.Graph, error) {
+		if strings.Contains(s.Text, "secret") {
+			return llm.Graph{}, llm.ErrRefused
+		}
+		return llm.Graph{Entities: []llm.Entity{{Name: "Nobody Said This"}}}, nil
+	}})
+	b.Remember(lab.Statement{Text: "Alice lives in Oslo."}) // for the job of a write
+	b.Remember(lab.Statement{Text: "It is a secret."})
+	b.Drain()
+	equal(b, "the run", fmt.Sprint(drawAll(b).Counts), "map[read:1 refused:1]")
+	equal(b, "what was counted", fmt.Sprint(counted), "map[graph:2 text:1]")
 }
 
 func drawsRefused(b *lab.Bench) {

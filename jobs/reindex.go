@@ -43,22 +43,21 @@ func (w *reindexWorker) Work(ctx context.Context, job *river.Job[Reindex]) error
 func (w *reindexWorker) reindex(ctx context.Context, job *river.Job[Reindex]) error {
 	a := job.Args.About
 	return w.fill(ctx, job.JobRow, a, filling{
-		name: "reindex", done: "indexed", version: itoa(text.HintRules),
+		name: "reindex", version: itoa(text.HintRules),
 		left: func(ctx context.Context) (int, error) { return w.Store.CountWithoutHints(ctx, a.scope()) },
-		page: func(ctx context.Context, after string) ([]oxbow.Memory, error) {
+		step: byMemories("indexed", func(ctx context.Context, after string) ([]oxbow.Memory, error) {
 			return w.Store.WithoutHints(ctx, a.scope(), after, fillBatch)
-		},
-		make: func(_ context.Context, ms []oxbow.Memory) (putting, error) {
+		}, func(_ context.Context, ms []oxbow.Memory) (storing, error) {
 			for i, m := range ms {
 				if m.Content.Details == nil {
 					ms[i] = w.Detailed(m)
 				}
 			}
 			return func(ctx context.Context, tx store.Tx) (int, error) { return tx.PutHints(ctx, a.scope(), ms) }, nil
-		},
-		next: func(after string) river.JobArgs {
+		}),
+		goesOn: func(cursor string) river.JobArgs {
 			next := job.Args
-			next.After = after
+			next.After = cursor
 			return next
 		},
 	})
