@@ -27,10 +27,13 @@ type dbState struct {
 }
 
 // onDatabase opens the database as it is, for fn and then to say how it stands.
-func (a *app) onDatabase(fn func(context.Context, store.Store) error) func(*cobra.Command, []string) error {
+func (a *app) onDatabase(m ifMissing, fn func(context.Context, store.Store) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		conf, err := a.checkedSettings(cmd, true)
 		if err != nil {
+			return err
+		}
+		if err := conf.checkThere(m); err != nil {
 			return err
 		}
 		st, err := openStore(cmd.Context(), conf)
@@ -102,7 +105,7 @@ func dbMigrateCommand(a *app) *cobra.Command {
 open it; this one does nothing else, for a deployment's release step. DATABASE_URL
 is heeded.`,
 		Args: noArgs,
-		RunE: a.onDatabase(func(ctx context.Context, st store.Store) error { return st.Migrate(ctx) }),
+		RunE: a.onDatabase(makeAny, func(ctx context.Context, st store.Store) error { return st.Migrate(ctx) }),
 	}
 }
 
@@ -166,13 +169,13 @@ func dbVacuumCommand(a *app) *cobra.Command {
 files. Erasing does that by itself, except on Postgres as a role that does not own
 the tables; then run this as their owner. It locks the tables for that long.`,
 		Args: noArgs,
-		RunE: a.onDatabase(func(ctx context.Context, st store.Store) error { return st.Vacuum(ctx) }),
+		RunE: a.onDatabase(makeNone, func(ctx context.Context, st store.Store) error { return st.Vacuum(ctx) }),
 	}
 }
 
 func dbStatusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "See which version the database has; DATABASE_URL is heeded", Args: noArgs,
-		RunE: a.onDatabase(func(context.Context, store.Store) error { return nil }),
+		RunE: a.onDatabase(makeNone, func(context.Context, store.Store) error { return nil }),
 	}
 }

@@ -17,7 +17,7 @@ func doctorCommand(a *app) *cobra.Command {
 replayed and every row compared with what follows from it: a row that was changed
 by hand, or an event that is missing, is named.`,
 		Args: noArgs,
-		RunE: a.command(func(ctx context.Context, s *session, _ []string) error { return s.doctor(ctx, deep) }),
+		RunE: a.opened(opening{missing: makeNone}, func(ctx context.Context, s *session, _ []string) error { return s.doctor(ctx, deep) }),
 	}
 	cmd.Flags().BoolVar(&deep, "deep", false, "replay the log and compare every row")
 	return cmd

@@ -36,7 +36,7 @@ cost are not in it. Without FILE, or with "-", it goes to standard output.`,
 			}
 			return nil
 		},
-		RunE: a.command(func(ctx context.Context, s *session, args []string) error {
+		RunE: a.opened(opening{missing: makeNone}, func(ctx context.Context, s *session, args []string) error {
 			return s.export(ctx, append(args, "-")[0], o)
 		}),
 	}

@@ -38,7 +38,7 @@ into quarantine. It belongs to the scopes that the file names (user:NAME), or to
 		Example: `  oxbow import memory.jsonl --db postgres://localhost/oxbow
   oxbow import mem0.json --scope user:ada --dry-run`,
 		Args: exactly("a file"),
-		RunE: a.command(func(ctx context.Context, s *session, args []string) error { return s.importFile(ctx, args[0], o) }),
+		RunE: a.making(func(ctx context.Context, s *session, args []string) error { return s.importFile(ctx, args[0], o) }),
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&o.Scope, "scope", "", "of an export, only this scope; else where the memories go")

@@ -33,7 +33,7 @@ be left out when --scope names one. "parts" holds text that neither side wrote:
 A line that cannot be read is named and left out; the others go in. Taking in the
 same file again, whole or from where it was interrupted, changes nothing.`,
 		Args: exactly("a file, or - for standard input"),
-		RunE: a.command(func(ctx context.Context, s *session, args []string) error { return s.ingestFile(ctx, args[0], scope) }),
+		RunE: a.making(func(ctx context.Context, s *session, args []string) error { return s.ingestFile(ctx, args[0], scope) }),
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "the scope of lines that name none")
 	return cmd

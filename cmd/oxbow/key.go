@@ -26,7 +26,7 @@ func keyCreateCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Make a key and print it, once", Args: exactly("the name of who holds it"),
 		Example: "  oxbow key create my-agent --may read,write\n  oxbow key create ops --may read,write,maintain,admin,operate --expires 2027-12-31",
-		RunE: a.heeding(true, func(ctx context.Context, s *session, args []string) error {
+		RunE: a.heeding(func(ctx context.Context, s *session, args []string) error {
 			end, err := parseEnd(expires, time.UTC)
 			if err != nil {
 				return err
@@ -51,7 +51,7 @@ func keyCreateCommand(a *app) *cobra.Command {
 func keyListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the tenant's keys", Args: noArgs,
-		RunE: a.heeding(true, func(ctx context.Context, s *session, _ []string) error {
+		RunE: a.opened(opening{heed: true}, func(ctx context.Context, s *session, _ []string) error {
 			keys, err := s.engine.Keys(ctx, s.tenant)
 			if err != nil {
 				return err
@@ -86,7 +86,7 @@ func (p *printer) keys(keys []oxbow.Key, now time.Time) {
 func keyRevokeCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke KEY", Short: "End a key, by its id or name", Args: exactly("the id or name of a key"),
-		RunE: a.heeding(true, func(ctx context.Context, s *session, args []string) error {
+		RunE: a.opened(opening{heed: true}, func(ctx context.Context, s *session, args []string) error {
 			k, err := s.engine.RevokeKey(ctx, s.tenant, args[0])
 			if err != nil {
 				return err

@@ -36,7 +36,7 @@ object (JSON) or plain (text). Answers are checked on every rung; the lower it i
 the more of them are given up. It is counted like every request, and works when
 the day's tokens are used up. The judge need not be set to openai. When the
 embedder is, its model is asked for a vector.`,
-		RunE: a.command(func(ctx context.Context, s *session, _ []string) error {
+		RunE: a.making(func(ctx context.Context, s *session, _ []string) error {
 			till := &pingTally{Meter: newMeter(s.conf, s.st), of: map[string]llm.Spent{}}
 			judge, err := newModel(s.conf, till)
 			if err != nil {

@@ -29,7 +29,7 @@ share one file. Messages and logs go to standard error.
 
 Over HTTP, oxbow serve answers at /mcp.`,
 		Args: noArgs,
-		RunE: a.command(func(ctx context.Context, s *session, _ []string) error {
+		RunE: a.making(func(ctx context.Context, s *session, _ []string) error {
 			door := mcp.New(s.mcpConfig(scope, waterfall))
 			working, stop := context.WithCancel(ctx)
 			done := make(chan error, 1)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
 	"github.com/oxbow-memory/oxbow/llm"
 	"github.com/oxbow-memory/oxbow/llm/offline"
@@ -26,16 +27,50 @@ type session struct {
 	tenant string
 }
 
-// command gives the RunE of a subcommand that works on the open database.
-func (a *app) command(fn func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
-	return a.heeding(false, fn)
+// opening says how a command opens the database.
+type opening struct {
+	heed    bool // DATABASE_URL counts
+	missing ifMissing
 }
 
-// heeding is command, and says whether DATABASE_URL counts.
-func (a *app) heeding(heed bool, fn func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
+// ifMissing says what a command does where the file of the database is not there.
+type ifMissing int
+
+const (
+	// makeOwn makes the user's own file, so that a new user sees what there is to
+	// do, and takes another name for a slip. It is what commands do that look at
+	// memories or change them.
+	makeOwn ifMissing = iota
+	// makeAny makes it: memories come in by this command.
+	makeAny
+	// makeNone makes none, because nobody wants an empty backup, or a database
+	// checked that they do not have.
+	makeNone
+)
+
+// command gives the RunE of a subcommand that works on the open database.
+func (a *app) command(fn func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
+	return a.opened(opening{}, fn)
+}
+
+// making is command for what may be the first thing that is done.
+func (a *app) making(fn func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
+	return a.opened(opening{missing: makeAny}, fn)
+}
+
+// heeding is making for servers, workers and their keys, for which DATABASE_URL
+// counts.
+func (a *app) heeding(fn func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
+	return a.opened(opening{heed: true, missing: makeAny}, fn)
+}
+
+func (a *app) opened(o opening, fn func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		conf, err := a.checkedSettings(cmd, heed)
+		conf, err := a.checkedSettings(cmd, o.heed)
 		if err != nil {
+			return err
+		}
+		if err := conf.checkThere(o.missing); err != nil {
 			return err
 		}
 		if err := checkModels(conf); err != nil { // before a database is made
@@ -80,6 +115,19 @@ func (a *app) checkedSettings(cmd *cobra.Command, heed bool) (settings, error) {
 		a.say("using the database of DATABASE_URL: %s", db.masked())
 	}
 	return conf, nil
+}
+
+// checkThere refuses a file that is not there, where a command makes none.
+func (s settings) checkThere(m ifMissing) error {
+	db := s["db"]
+	if isPostgres(db.value) || m == makeAny || m == makeOwn && db.origin == "default" {
+		return nil
+	}
+	if _, err := os.Stat(db.value); !os.IsNotExist(err) {
+		return nil // what else is wrong with it is said when it is opened
+	}
+	return oxbow.Errorf(oxbow.CodeNotFound, "there is no database %s (from %s); name one that is there with --db, or make it: oxbow remember, oxbow import or oxbow db migrate",
+		db.value, db.origin)
 }
 
 // openStore opens the database without migrating it.

@@ -34,7 +34,7 @@ value of its address: a newer one replaces the older one.`,
   oxbow remember Europe/Stockholm --key timezone
   oxbow remember "The beta ends" --scope project:apollo --expires 2027-03-31`,
 		Args: atLeast("the text to remember"),
-		RunE: a.command(func(ctx context.Context, s *session, args []string) error {
+		RunE: a.making(func(ctx context.Context, s *session, args []string) error {
 			return s.remember(ctx, f, strings.Join(args, " "))
 		}),
 	}

@@ -101,7 +101,7 @@ every memory of the scope by a run of its own.`,
   oxbow scope set user --policy strength=classic --policy half_life_days.fact=90
   oxbow scope set user --policy '{"slot_cap": 200}' --schedule decay='0 5 * * *'`,
 		Args: exactly("the name of a scope"),
-		RunE: a.command(func(ctx context.Context, s *session, args []string) error { return s.setScope(ctx, f, args[0]) }),
+		RunE: a.making(func(ctx context.Context, s *session, args []string) error { return s.setScope(ctx, f, args[0]) }),
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.zone, "zone", "", "the time zone, such as Europe/Stockholm")

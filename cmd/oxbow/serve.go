@@ -38,7 +38,7 @@ they act for the tenant of --tenant. oxbow key create makes the first key, and f
 then on every request needs one. Another address is refused as long as there is no
 key. DATABASE_URL is heeded.`,
 		Args: noArgs,
-		RunE: a.heeding(true, func(ctx context.Context, s *session, _ []string) error { return s.serve(ctx, o) }),
+		RunE: a.heeding(func(ctx context.Context, s *session, _ []string) error { return s.serve(ctx, o) }),
 	}
 	fs := cmd.Flags()
 	fs.String("addr", "", "where to listen (default 127.0.0.1:7437)")

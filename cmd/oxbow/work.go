@@ -31,7 +31,7 @@ database holds none.
 
 DATABASE_URL is heeded. Several workers may share one database.`,
 		Args: noArgs,
-		RunE: a.heeding(true, func(ctx context.Context, s *session, _ []string) error { return s.workSeen(ctx) }),
+		RunE: a.heeding(func(ctx context.Context, s *session, _ []string) error { return s.workSeen(ctx) }),
 	}
 	cmd.Flags().String("metrics-addr", "", "where to answer with /metrics, /healthz and /readyz (default: nowhere)")
 	workFlags(cmd.Flags())
