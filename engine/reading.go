@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -19,7 +20,7 @@ type Reading struct {
 	Redacted int                     `json:"redacted"`     // secret-shaped strings taken out
 }
 
-// readingPage is how many turns or events are looked at in one query.
+// readingPage is how many turns or runs are looked at in one query.
 const readingPage = 1000
 
 // Reading tells what became of the turns of a scope, of those that ids names,
@@ -37,11 +38,13 @@ func (e *Engine) Reading(ctx context.Context, s oxbow.Scope, ids map[string]bool
 			filter.AfterID = t.ID
 			if ids[t.ID] {
 				out.add(t)
-				runs[t.Run] = true
+				if t.Run != "" {
+					runs[t.Run] = true
+				}
 			}
 		}
 		if len(turns) < readingPage {
-			return out, e.countEvents(ctx, s, since, runs, out.Events)
+			return out, e.countEvents(ctx, s.Tenant, runs, out.Events)
 		}
 	}
 }
@@ -58,23 +61,20 @@ func (r *Reading) add(t oxbow.Turn) {
 	}
 }
 
-func (e *Engine) countEvents(ctx context.Context, s oxbow.Scope, since time.Time, runs map[string]bool, into map[string]int) error {
-	filter := store.EventFilter{Tenant: s.Tenant, Scope: s.Name, Since: since, Limit: readingPage}
-	for {
-		events, err := e.st.Events(ctx, filter)
+// countEvents adds up what runs of a tenant did.
+func (e *Engine) countEvents(ctx context.Context, tenant string, runs map[string]bool, into map[string]int) error {
+	for ids := range slices.Chunk(slices.Collect(maps.Keys(runs)), readingPage) {
+		by, err := e.st.CountRunEvents(ctx, tenant, ids)
 		if err != nil {
 			return err
 		}
-		for _, ev := range events {
-			filter.AfterSeq = ev.Seq
-			if ev.Run != "" && runs[ev.Run] {
-				into[string(ev.Type)]++
+		for _, counts := range by {
+			for t, n := range counts {
+				into[t] += n
 			}
 		}
-		if len(events) < readingPage {
-			return nil
-		}
 	}
+	return nil
 }
 
 // Merge adds another reading, of another scope.

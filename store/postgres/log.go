@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,10 +13,17 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-const selectEvent = `
+const (
+	eventColumns = `
 	SELECT e.seq, s.tenant, s.name, e.memory, e.version, e.type, e.before, e.after, e.links, e.unlinks, e.reason, e.actor,
-		e.judge, e.run, e.at, e.recorded_at
+		e.judge, e.run, e.at, e.recorded_at`
+
+	selectEvent = eventColumns + `
 	FROM memory_events e JOIN scopes s ON s.seq = e.scope`
+
+	eventsOfScopes = eventColumns + `
+	FROM scopes s CROSS JOIN LATERAL (SELECT e.* FROM memory_events e`
+)
 
 func scanEvent(rows pgx.Rows) (oxbow.Event, error) { return scanEventWith(rows) }
 
@@ -42,24 +51,61 @@ func scanEventWith(rows pgx.Rows, more ...any) (oxbow.Event, error) {
 	return e, nil
 }
 
-// Events implements store.LogReader.
+// Events implements store.LogReader. The events of a run and those of a scope are
+// a range of an index, bounded by both of its columns at once: of an equal run and
+// an ordered number the planner, whose plans are made for any run, thinks that it
+// finds them soonest in the log as a whole, past all that others wrote. Limit: who
+// goes on in all scopes reads the log as a whole, because followers do so near its end.
 func (r reader) Events(ctx context.Context, f store.EventFilter) ([]oxbow.Event, error) {
+	query, args := eventQuery(f)
+	return collect(ctx, r.in(oxbow.Scope{Tenant: f.Tenant, Name: f.Scope}), "read events", scanEvent, query, args...)
+}
+
+func eventQuery(f store.EventFilter) (query string, args []any) {
 	w := where{}
-	w.add("s.tenant = $", f.Tenant)
-	w.addIf(f.Scope != "", "s.name = $", f.Scope)
 	w.addIf(f.Memory != "", "e.memory_seq = (SELECT seq FROM memories WHERE id = $)", f.Memory)
-	w.addIf(f.Run != "", "e.run = $", f.Run)
 	w.addIf(len(f.Types) > 0, "e.type = ANY($)", texts(f.Types))
 	w.addIf(!f.Since.IsZero(), "e.at >= $", ts(f.Since))
-	order := " ORDER BY e.seq"
-	if f.Newest {
-		w.addIf(f.AfterSeq > 0, "e.seq < $", f.AfterSeq)
-		order = " ORDER BY e.seq DESC"
-	} else {
-		w.add("e.seq > $", f.AfterSeq)
+	from, along := selectEvent, ""
+	switch {
+	case f.Run != "" && f.Memory == "":
+		along = "e.run"
+		w.inRange(along, w.arg(f.Run), f)
+	case f.Run == "" && f.Memory == "" && (f.Newest || f.AfterSeq == 0 || f.Scope != ""):
+		w.inRange("e.scope", "s.seq", f)
+		from = eventsOfScopes + w.String() + logOrder("e.scope", f) + w.limit(f.Limit) + ") e"
+		w.conds = nil
+	default:
+		w.addIf(f.Run != "", "e.run = $", f.Run)
+		w.addIf(f.Newest && f.AfterSeq > 0, "e.seq < $", f.AfterSeq)
+		w.addIf(!f.Newest, "e.seq > $", f.AfterSeq)
 	}
-	query := selectEvent + w.String() + order + w.limit(f.Limit)
-	return collect(ctx, r.in(oxbow.Scope{Tenant: f.Tenant, Name: f.Scope}), "read events", scanEvent, query, w.args...)
+	w.add("s.tenant = $", f.Tenant)
+	w.addIf(f.Scope != "", "s.name = $", f.Scope)
+	query = from + w.String() + logOrder(along, f) + w.limit(f.Limit)
+	return query, w.args
+}
+
+// inRange takes the events whose column has a value, and that a filter goes on to,
+// as a range of the index of the column and the number.
+func (w *where) inRange(column, value string, f store.EventFilter) {
+	if f.Newest {
+		w.conds = append(w.conds, "("+column+", e.seq) < ("+value+", "+w.arg(cmp.Or(f.AfterSeq, math.MaxInt64))+") AND "+column+" >= "+value)
+		return
+	}
+	w.conds = append(w.conds, "("+column+", e.seq) > ("+value+", "+w.arg(f.AfterSeq)+") AND "+column+" <= "+value)
+}
+
+// logOrder is the order that a filter wants, along the index of a column.
+func logOrder(column string, f store.EventFilter) string {
+	down := ""
+	if f.Newest {
+		down = " DESC"
+	}
+	if column != "" {
+		column += down + ", "
+	}
+	return " ORDER BY " + column + "e.seq" + down
 }
 
 const eventsOf = selectEvent + `

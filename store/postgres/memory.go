@@ -202,8 +202,13 @@ type where struct {
 }
 
 func (w *where) add(cond string, arg any) {
-	w.args = append(w.args, arg)
-	w.conds = append(w.conds, strings.ReplaceAll(cond, "$", "$"+strconv.Itoa(len(w.args))))
+	w.conds = append(w.conds, strings.ReplaceAll(cond, "$", w.arg(arg)))
+}
+
+// arg takes an argument and gives its name.
+func (w *where) arg(v any) string {
+	w.args = append(w.args, v)
+	return "$" + strconv.Itoa(len(w.args))
 }
 
 func (w *where) addIf(on bool, cond string, arg any) {
@@ -220,10 +225,7 @@ func (w *where) String() string {
 }
 
 // limit is the last argument of a filter.
-func (w *where) limit(n int) string {
-	w.args = append(w.args, n)
-	return " LIMIT $" + strconv.Itoa(len(w.args))
-}
+func (w *where) limit(n int) string { return " LIMIT " + w.arg(n) }
 
 const factHistory = selectMemory + `
 	WHERE m.scope = $1 AND m.slot = $2 AND m.key = $3 AND m.key <> '' AND m.status NOT IN ('erased', 'quarantined')

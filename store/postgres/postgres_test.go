@@ -166,6 +166,61 @@ func TestPlans(t *testing.T) {
 			}
 		}
 	})
+
+	t.Run("read the log of one run and of one scope by an index, and not past all that others wrote", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		apply(t, s, created("a"))
+		su := byHand(t, s)
+		for _, sql := range []string{
+			`INSERT INTO memory_events (scope, memory, memory_seq, version, type, before, after, links, unlinks, reason, actor, judge, run, at, recorded_at)
+				SELECT scope, memory, memory_seq, version + i, type, before, after, links, unlinks, reason, actor, judge, 'import', at, recorded_at
+				FROM memory_events, generate_series(1, 20000) i`,
+			`ANALYZE`,
+		} {
+			if _, err := su.Exec(t.Context(), sql); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for index, f := range map[string]store.EventFilter{
+			"memory_events_of_run": {Run: "another"},
+			"memory_events_scope":  {Newest: true},
+		} {
+			f.Tenant, f.Limit = ada.Tenant, 50
+			if plan := planned(t, s, f); !strings.Contains(plan, index) || strings.Contains(plan, "memory_events_pkey") {
+				t.Errorf("the plan of %+v is\n%s", f, plan)
+			}
+		}
+	})
+}
+
+// planned gives the plan that is kept for a filter of the log.
+func planned(t *testing.T, s *Store, f store.EventFilter) string {
+	t.Helper()
+	conn, err := s.pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	query, args := eventQuery(f)
+	literals := make([]string, len(args))
+	for i, a := range args {
+		literals[i] = "'" + fmt.Sprint(a) + "'"
+	}
+	for _, sql := range []string{`SELECT set_config('oxbow.tenant', '` + f.Tenant + `', false)`, `DEALLOCATE ALL`, `PREPARE kept AS ` + query} {
+		if _, err := conn.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := conn.Query(t.Context(), `EXPLAIN EXECUTE kept(`+strings.Join(literals, ", ")+`)`, pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func TestMigrate(t *testing.T) {

@@ -10,10 +10,20 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-const selectEvent = `
+const (
+	eventColumns = `
 	SELECT e.seq, s.tenant, s.name, e.memory, e.version, e.type, e.before, e.after, e.links, e.unlinks, e.reason, e.actor,
-		e.judge, e.run, e.at, e.recorded_at
+		e.judge, e.run, e.at, e.recorded_at`
+
+	selectEvent = eventColumns + `
 	FROM memory_events e JOIN scopes s ON s.seq = e.scope`
+
+	eventsOfRun = eventColumns + `
+	FROM memory_events e INDEXED BY memory_events_run CROSS JOIN scopes s ON s.seq = e.scope`
+
+	eventsOfScopes = eventColumns + `
+	FROM scopes s CROSS JOIN memory_events e ON e.seq IN (SELECT e.seq FROM memory_events e INDEXED BY memory_events_scope`
+)
 
 func scanEvent(rows *sql.Rows) (oxbow.Event, error) { return scanEventWith(rows) }
 
@@ -42,15 +52,20 @@ func scanEventWith(rows *sql.Rows, more ...any) (oxbow.Event, error) {
 	return e, nil
 }
 
-// Events implements store.LogReader.
+// Events implements store.LogReader. The events of a run and those of a scope are
+// a range of an index, whose entries end with the number. Limit: who goes on in
+// all scopes reads the log as a whole, because followers do so near its end.
 func (r reader) Events(ctx context.Context, f store.EventFilter) ([]oxbow.Event, error) {
+	query, args := eventQuery(f)
+	return collect(ctx, r.q, "read events", scanEvent, query, args...)
+}
+
+func eventQuery(f store.EventFilter) (query string, args []any) {
 	w := where{}
-	w.add("s.tenant = ?", f.Tenant)
-	w.addIf(f.Scope != "", "s.name = ?", f.Scope)
 	w.addIf(f.Memory != "", "e.memory_seq = (SELECT seq FROM memories WHERE id = ?)", f.Memory)
-	w.addIf(f.Run != "", "e.run = ?", f.Run)
 	w.addIf(len(f.Types) > 0, "e.type IN (SELECT value FROM json_each(?))", jsonList(f.Types))
 	w.addIf(!f.Since.IsZero(), "e.at >= ?", f.Since.UnixMilli())
+	w.addIf(f.Run != "", "e.run = ?", f.Run)
 	order := " ORDER BY e.seq LIMIT ?"
 	if f.Newest {
 		w.addIf(f.AfterSeq > 0, "e.seq < ?", f.AfterSeq)
@@ -58,7 +73,18 @@ func (r reader) Events(ctx context.Context, f store.EventFilter) ([]oxbow.Event,
 	} else {
 		w.add("e.seq > ?", f.AfterSeq)
 	}
-	return collect(ctx, r.q, "read events", scanEvent, selectEvent+w.String()+order, append(w.args, f.Limit)...)
+	from := selectEvent
+	switch {
+	case f.Run != "" && f.Memory == "":
+		from = eventsOfRun
+	case f.Run == "" && f.Memory == "" && (f.Newest || f.AfterSeq == 0 || f.Scope != ""):
+		w.add("e.scope = s.seq")
+		from = eventsOfScopes + w.String() + order + ")"
+		w = where{args: append(w.args, f.Limit)}
+	}
+	w.add("s.tenant = ?", f.Tenant)
+	w.addIf(f.Scope != "", "s.name = ?", f.Scope)
+	return from + w.String() + order, append(w.args, f.Limit)
 }
 
 const eventsOf = selectEvent + `
