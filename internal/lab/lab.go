@@ -13,6 +13,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -46,13 +47,39 @@ func Each(t *testing.T, test func(t *testing.T, db *DB)) {
 // OpenSQLite opens a migrated file in the test's own folder.
 func OpenSQLite(t testing.TB) *DB {
 	t.Helper()
+	file, err := emptyFile()
+	if err != nil {
+		t.Fatal(err)
+	}
 	path := filepath.Join(t.TempDir(), "oxbow.db")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	st, err := sqlite.Open(t.Context(), sqlite.Config{Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return migrated(t, &DB{Store: st, path: path})
 }
+
+// emptyFile gives the bytes of a migrated file, made once: the migrations take
+// longer than most tests.
+var emptyFile = sync.OnceValues(func() (_ []byte, err error) {
+	dir, err := os.MkdirTemp("", "oxbow-lab")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "oxbow.db")
+	st, err := sqlite.Open(context.Background(), sqlite.Config{Path: path})
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(st.Migrate(context.Background()), st.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 // OpenPostgres opens a migrated database of the test's own as it should run: by
 // a user who neither owns the tables nor passes by their policies.
