@@ -74,6 +74,8 @@ type planned struct {
 	Scope   string                 `json:"scope"`
 	Changes []engine.PlannedChange `json:"changes"`
 	Braked  bool                   `json:"braked" doc:"the brake would stop it there"`
+	Refused int                    `json:"refused,omitempty" doc:"observe, reflect: proposals of the judge that the gate would refuse"`
+	Why     string                 `json:"why,omitempty" doc:"why it would refuse the last of them"`
 }
 
 type jobInput struct {
@@ -144,7 +146,7 @@ func startJob(ctx context.Context, c call, in *startInput) (started, error) {
 		if err != nil {
 			return out, err
 		}
-		out.Plan = append(out.Plan, planned{Scope: p.Scope.Name, Changes: lines, Braked: p.Braked})
+		out.Plan = append(out.Plan, planned{Scope: p.Scope.Name, Changes: lines, Braked: p.Braked, Refused: p.Refused, Why: p.Why})
 	}
 	return out, err
 }

@@ -295,6 +295,28 @@ func TestCarryWaiting(t *testing.T) {
 		}
 		to.clean()
 	})
+	t.Run("gives vectors in one run, however often it is taken in", func(t *testing.T) {
+		t.Parallel()
+		lab.Each(t, func(t *testing.T, db *lab.DB) {
+			from, to := carrying(t, lab.OpenSQLite(t)), carrying(t, db)
+			_, err := from.engine.Remember(t.Context(), engine.Statement{Scope: oxbow.Scope{Tenant: from.tenant, Name: "user:ada"}, Text: "Alice lives in Oslo."})
+			from.must(err)
+			from.drain()
+			bare := from.export(false)
+			first := to.imports(bare)
+			to.now = to.now.Add(time.Minute)
+			if again := to.imports(bare); len(first.Runs) != 2 || !slices.Equal(again.Runs, first.Runs) {
+				t.Errorf("the first import started %v, the second one says %v", first.Runs, again.Runs)
+			}
+			if got := to.jobs(); !slices.Equal(got, []string{"embed", "graph"}) {
+				t.Errorf("these jobs wait: %v", got)
+			}
+			to.drain()
+			if done := to.imports(bare); len(done.Runs) > 0 {
+				t.Errorf("with all vectors there, it started %v", done.Runs)
+			}
+		})
+	})
 	t.Run("leaves out what was erased, and erases what was erased after it came", func(t *testing.T) {
 		t.Parallel()
 		from, to := carrying(t, lab.OpenSQLite(t)), carrying(t, lab.OpenSQLite(t))

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/carry"
@@ -535,7 +537,10 @@ func (e *Engine) afterImport(ctx context.Context, scopes []oxbow.Scope, out *Imp
 			if !missing {
 				continue
 			}
-			runs, err := e.RunJob(ctx, Order{Name: name, Tenant: s.Tenant, Scopes: []string{s.Name}})
+			runs, err := e.underWay(ctx, s, name)
+			if err == nil && len(runs) == 0 {
+				runs, err = e.RunJob(ctx, Order{Name: name, Tenant: s.Tenant, Scopes: []string{s.Name}})
+			}
 			if err != nil {
 				return fmt.Errorf("enqueue %s of %s: %w", name, s.Name, err)
 			}
@@ -543,6 +548,35 @@ func (e *Engine) afterImport(ctx context.Context, scopes []oxbow.Scope, out *Imp
 		}
 	}
 	return nil
+}
+
+// underWay gives the runs of a job over a whole scope that wait or go on, such as
+// those that the same import started when it was run before.
+func (e *Engine) underWay(ctx context.Context, s oxbow.Scope, name string) (runs []string, err error) {
+	for _, state := range []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStateRunning, rivertype.JobStateScheduled, rivertype.JobStateRetryable} {
+		f := store.JobFilter{Tenant: s.Tenant, Kind: name, State: string(state), Limit: 1000}
+		for more := true; more; {
+			found, err := e.st.ListJobs(ctx, f)
+			if err != nil {
+				return nil, err
+			}
+			for _, j := range found {
+				var args struct {
+					jobs.About
+					Memories []string `json:"memories"`
+				}
+				if err := json.Unmarshal(j.Args, &args); err != nil {
+					return nil, fmt.Errorf("read the arguments of job %d: %w", j.ID, err)
+				}
+				if args.Scope == s.Name && len(args.Memories) == 0 && !slices.Contains(runs, args.Run) {
+					runs = append(runs, args.Run)
+				}
+				f.BeforeID = j.ID
+			}
+			more = len(found) == f.Limit
+		}
+	}
+	return runs, nil
 }
 
 // missing tells whether memories of a scope came without a vector, or nodes of its

@@ -40,6 +40,11 @@ type Planned struct {
 	Scope   oxbow.Scope    `json:"scope"`
 	Changes []oxbow.Change `json:"changes"`
 	Braked  bool           `json:"braked"` // the brake would stop it there
+	// Refused counts, of observe and reflect, what the gate would refuse of the
+	// judge's proposals, and Why says why it would refuse the last one, where it is
+	// known.
+	Refused int    `json:"refused,omitempty"`
+	Why     string `json:"why,omitempty"`
 }
 
 // RunJob enqueues a job in each scope and gives the runs. not_found for a scope
@@ -154,10 +159,10 @@ func (e *Engine) condense(ctx context.Context, o Order, s oxbow.Scope) (string, 
 }
 
 // planCondense gives what condense would change.
-func (e *Engine) planCondense(ctx context.Context, o Order, scope oxbow.Scope) ([]oxbow.Change, error) {
+func (e *Engine) planCondense(ctx context.Context, o Order, scope oxbow.Scope) (jobs.CondensePlan, error) {
 	s, err := e.st.Scope(ctx, scope)
 	if err != nil {
-		return nil, err
+		return jobs.CondensePlan{}, err
 	}
 	if o.Name == "reflect" {
 		return e.deps.PlanReflect(ctx, s, o.Conversation)
@@ -296,7 +301,9 @@ func (e *Engine) PlanJob(ctx context.Context, o Order) ([]Planned, error) {
 		case "embed":
 			err = oxbow.Errorf(oxbow.CodeInvalid, "embed changes no memory, so there is nothing to plan; oxbow status says how many have no vector")
 		case "observe", "reflect":
-			p.Changes, err = e.planCondense(ctx, o, s)
+			var plan jobs.CondensePlan
+			plan, err = e.planCondense(ctx, o, s)
+			p.Changes, p.Refused, p.Why = plan.Changes, plan.Refused, plan.Why
 		default:
 			p.Changes, p.Braked, err = e.deps.PlanPass(ctx, o.Name, e.passArgs(o, s))
 		}

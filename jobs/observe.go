@@ -258,13 +258,12 @@ func observing(s oxbow.ScopeSettings, t oxbow.Turn, turns, tokens int) []river.I
 
 // PlanObserve gives the observations that an order would make, of one conversation
 // or of all. It stores nothing, so what they would do to each other is not among it.
-func (d Deps) PlanObserve(ctx context.Context, s oxbow.ScopeSettings, conversation string) ([]oxbow.Change, error) {
+func (d Deps) PlanObserve(ctx context.Context, s oxbow.ScopeSettings, conversation string) (out CondensePlan, err error) {
 	if d.Observer == nil {
-		return nil, errNoObserver(d.Judge)
+		return out, errNoObserver(d.Judge)
 	}
 	rules := s.Policy.Observe.OrDefault()
-	var out []oxbow.Change
-	err := eachConversation(ctx, d.Store, s.Scope, conversation, false, func(name string) error {
+	err = eachConversation(ctx, d.Store, s.Scope, conversation, false, func(name string) error {
 		turns, err := d.Store.Unobserved(ctx, s.Scope, name, planPage)
 		for err == nil && len(turns) > 0 {
 			part := stretchOf(turns, rules, true)
@@ -274,8 +273,9 @@ func (d Deps) PlanObserve(ctx context.Context, s oxbow.ScopeSettings, conversati
 				return err
 			}
 			for _, m := range found.kept {
-				out = append(out, oxbow.Change{Type: oxbow.Created, Memory: m.ID, New: &m, Reason: entering(m), Judge: d.Judge.Name()})
+				out.Changes = append(out.Changes, oxbow.Change{Type: oxbow.Created, Memory: m.ID, New: &m, Reason: entering(m), Judge: d.Judge.Name()})
 			}
+			out.Refused += found.refused + found.unread
 		}
 		return err
 	})

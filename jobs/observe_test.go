@@ -502,6 +502,11 @@ func reflectsAndSaysWhy(b *lab.Bench) {
 		return []llm.Reflection{{Text: "Some ports were chosen.", Of: []string{items[0].Label, items[1].Label}}}, nil
 	}
 	grown(b, 12)
+	plan, err := b.Engine.PlanJob(b.Ctx, engine.Order{Name: "reflect", Tenant: b.Scope.Tenant, Conversation: "talk"})
+	b.Must(err)
+	if len(plan) != 1 || len(plan[0].Changes) != 0 || plan[0].Refused != 1 || !strings.Contains(plan[0].Why, "lost a number") {
+		b.Errorf("a dry run says %+v", plan)
+	}
 	byHand(b, "reflect", "talk")
 	rs, err := b.DB.ListRuns(b.Ctx, store.RunFilter{Tenant: b.Scope.Tenant, Name: "reflect", Limit: 9})
 	b.Must(err)

@@ -292,16 +292,25 @@ func stillStand(ctx context.Context, r store.MemoryReader, sources []oxbow.Memor
 	return true, nil
 }
 
+// CondensePlan is what an order to observe or reflect would do.
+type CondensePlan struct {
+	Changes []oxbow.Change
+	Refused int    // proposals that the gate would refuse
+	Why     string // it would refuse the last of them; empty where that is not said
+}
+
 // PlanReflect gives what an order would condense, of one conversation or of all.
-func (d Deps) PlanReflect(ctx context.Context, s oxbow.ScopeSettings, conversation string) ([]oxbow.Change, error) {
+func (d Deps) PlanReflect(ctx context.Context, s oxbow.ScopeSettings, conversation string) (out CondensePlan, err error) {
 	if d.Observer == nil {
-		return nil, errNoObserver(d.Judge)
+		return out, errNoObserver(d.Judge)
 	}
-	var out []oxbow.Change
-	err := eachConversation(ctx, d.Store, s.Scope, conversation, true, func(name string) error {
+	err = eachConversation(ctx, d.Store, s.Scope, conversation, true, func(name string) error {
 		found, err := d.reflections(ctx, s, name, true, "")
 		for _, g := range found.merges {
-			out = append(out, mergeChanges(g.sources, g.made)...)
+			out.Changes = append(out.Changes, mergeChanges(g.sources, g.made)...)
+		}
+		if out.Refused += found.refused; found.refused > 0 {
+			out.Why = found.why
 		}
 		return err
 	})

@@ -122,6 +122,8 @@ func (s *session) orderOf(ctx context.Context, f orderFlags, name string) (engin
 type plannedScope struct {
 	Scope   string                 `json:"scope"`
 	Braked  bool                   `json:"braked"`
+	Refused int                    `json:"refused,omitempty"`
+	Why     string                 `json:"why,omitempty"`
 	Changes []engine.PlannedChange `json:"changes"`
 }
 
@@ -136,10 +138,13 @@ func (s *session) plan(ctx context.Context, o engine.Order) error {
 		if err != nil {
 			return err
 		}
-		out = append(out, plannedScope{Scope: in.Scope.Name, Braked: in.Braked, Changes: lines})
+		out = append(out, plannedScope{Scope: in.Scope.Name, Braked: in.Braked, Refused: in.Refused, Why: in.Why, Changes: lines})
 		total += len(lines)
 		if in.Braked {
 			s.say("the brake would stop it in %s there; --max-share sets it off", in.Scope.Name)
+		}
+		if in.Refused > 0 {
+			s.say("%s", refusals(in))
 		}
 	}
 	s.say("a dry run of %s: it would make %s, and made none", o.Name, number(total, "change", "changes"))
@@ -152,6 +157,15 @@ func (s *session) plan(ctx context.Context, o engine.Order) error {
 		}
 		p.table(t)
 	})
+}
+
+// refusals says what the gate would refuse in a scope.
+func refusals(in engine.Planned) string {
+	out := fmt.Sprintf("the gate would refuse %s of the judge in %s", number(in.Refused, "proposal", "proposals"), in.Scope.Name)
+	if in.Why != "" {
+		out += ": " + in.Why
+	}
+	return out
 }
 
 // showOrdered prints how the runs ended, or that they have not begun.
