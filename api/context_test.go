@@ -13,6 +13,7 @@ import (
 	"github.com/oxbow-memory/oxbow/internal/lab"
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/llm/offline"
+	"github.com/oxbow-memory/oxbow/recall/asked"
 	"github.com/oxbow-memory/oxbow/worker"
 )
 
@@ -30,7 +31,7 @@ func TestContext(t *testing.T) {
 func rules(b *lab.Bench) *worker.Worker {
 	judge := offline.New()
 	b.Engine = engine.New(engine.Config{Store: b.DB, Judge: judge, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Embedder: offline.NewEmbedder(),
-		Days: lab.Days, Classes: lab.Classes, Clock: b.Clock.Now})
+		Days: asked.Days, Classes: asked.Classes, Clock: b.Clock.Now})
 	w, err := worker.New(jobs.Deps{Store: b.DB, Judge: judge, Embedder: offline.NewEmbedder(), ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Clock: b.Clock.Now},
 		worker.Config{FetchCooldown: time.Millisecond, PollEvery: 5 * time.Millisecond})
 	b.Must(err)

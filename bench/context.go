@@ -10,6 +10,7 @@ import (
 	"github.com/oxbow-memory/oxbow/engine"
 	"github.com/oxbow-memory/oxbow/llm/offline"
 	"github.com/oxbow-memory/oxbow/recall"
+	"github.com/oxbow-memory/oxbow/recall/asked"
 )
 
 // contextRounds are fewer than recall's, because every other one writes.
@@ -27,7 +28,7 @@ func contexting(ctx context.Context, l *lab) ([]result, error) {
 	}
 	defer func() { _ = b.bare.Close() }()
 	e := engine.New(engine.Config{Store: b.st, Judge: offline.New(), ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Embedder: offline.NewEmbedder(),
-		Days: days, Classes: classes, Clock: clock})
+		Days: asked.Days, Classes: asked.Classes, Clock: clock})
 	if err := b.converse(ctx, e); err != nil {
 		return nil, err
 	}
@@ -66,23 +67,6 @@ func contexting(ctx context.Context, l *lab) ([]result, error) {
 			measured: fmt.Sprintf("%.1f ×", ratio), ours: millis(median(block)), other: millis(median(one)), pass: ratio <= 4})
 	}
 	return out, nil
-}
-
-// days and classes read a question as the program does.
-func days(text string, ref time.Time, zone *time.Location) []recall.Span {
-	var out []recall.Span
-	for _, d := range offline.Dates(text, ref.In(zone)) {
-		out = append(out, recall.Span{From: d.Start, To: d.End})
-	}
-	return out
-}
-
-func classes(question string) []recall.Class {
-	var out []recall.Class
-	for _, c := range offline.Classes(question) {
-		out = append(out, recall.Class{Name: c.Name, Names: c.Names, Holds: c.Named})
-	}
-	return out
 }
 
 // running is the conversation that the block is asked for.

@@ -11,6 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/llm"
 	"github.com/oxbow-memory/oxbow/llm/offline"
+	"github.com/oxbow-memory/oxbow/recall/asked"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/worker"
 )
@@ -34,7 +35,7 @@ const demoWorker = 8
 func newPlayer(st store.Store, judge llm.Judge, tenant string, start time.Time, out io.Writer) (*player, error) {
 	p := &player{st: st, tenant: tenant, now: start, out: out}
 	clock := func() time.Time { return p.now }
-	p.engine = engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Embedder: offline.NewEmbedder(), Grapher: offline.New(), Days: days, Classes: classes, Clock: clock})
+	p.engine = engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Embedder: offline.NewEmbedder(), Grapher: offline.New(), Days: asked.Days, Classes: asked.Classes, Clock: clock})
 	w, err := worker.New(jobs.Deps{Store: st, Judge: judge, Observer: llm.CanObserve(judge), Embedder: offline.NewEmbedder(), Grapher: offline.New(), ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Clock: clock},
 		worker.Config{Write: demoWorker, Maintenance: demoWorker, FetchCooldown: time.Millisecond, PollEvery: 5 * time.Millisecond})
 	p.worker = w

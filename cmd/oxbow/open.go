@@ -11,6 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow/engine"
 	"github.com/oxbow-memory/oxbow/llm"
 	"github.com/oxbow-memory/oxbow/llm/offline"
+	"github.com/oxbow-memory/oxbow/recall/asked"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/store/postgres"
 	"github.com/oxbow-memory/oxbow/store/sqlite"
@@ -99,7 +100,7 @@ func (a *app) opened(o opening, fn func(ctx context.Context, s *session, args []
 // newEngine gives every command the same engine, so that what is measured is
 // what is used.
 func newEngine(conf settings, st store.Store, judge llm.Judge, embeds llm.Embedder) *engine.Engine {
-	return engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Embedder: embeds, Grapher: newGrapher(conf, judge), Days: days, Classes: classes, VectorWeight: vectorWeight(embeds),
+	return engine.New(engine.Config{Store: st, Judge: judge, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Embedder: embeds, Grapher: newGrapher(conf, judge), Days: asked.Days, Classes: asked.Classes, VectorWeight: vectorWeight(embeds),
 		VectorBytes: conf.vectorBytes(), Budget: conf.budget()})
 }
 

@@ -40,11 +40,13 @@ var layers = map[string][]string{
 	// The ledger, the budget and the cache of a judge that costs something.
 	"llm/meter": {".", "llm", "store"},
 
-	"recall":   {".", "store", "llm", "internal/text"},
-	"jobs":     {".", "store", "llm", "recall", "internal/text"},
-	"schedule": {".", "store", "jobs"},
-	"worker":   {".", "store", "llm", "jobs", "schedule", "internal/trace"},
-	"engine":   {".", "store", "llm", "jobs", "schedule", "recall", "internal/carry", "internal/text", "internal/trace"},
+	"recall": {".", "store", "llm", "internal/text"},
+	// What recall asks of the rules about a question.
+	"recall/asked": {"recall", "llm/offline"},
+	"jobs":         {".", "store", "llm", "recall", "internal/text"},
+	"schedule":     {".", "store", "jobs"},
+	"worker":       {".", "store", "llm", "jobs", "schedule", "internal/trace"},
+	"engine":       {".", "store", "llm", "jobs", "schedule", "recall", "internal/carry", "internal/text", "internal/trace"},
 
 	// Benches for tests: a store with a worker, and processes to kill.
 	"internal/lab":   {anything},

@@ -147,7 +147,7 @@ func (x *extraction) fromUser(s, whole string) {
 }
 
 // unreal are the words of a game, an example or a quotation.
-var unreal = []string{"pretend", "pretending", "imagine", "let us say", "say that", "for example", "for instance", "suppose", "in the story", "in the game", "in my dream", "role play", "roleplay", "as if", "the sentence", "the phrase", "the string", "the placeholder", "the example", "joking", "just kidding", "wish", "test sentence", "not true"}
+var unreal = []string{"pretend", "pretending", "imagine", "let us say", "say that", "for example", "for instance", "suppose", "in the story", "in the game", "in my dream", "role play", "roleplay", "as if", "the sentence", "the phrase", "the string", "the example", "joking", "just kidding", "wish", "test sentence", "not true"}
 
 // addresses keeps what is unmistakably a value at an address, and tells whether
 // that was all that the sentence says.
