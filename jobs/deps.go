@@ -69,6 +69,9 @@ const (
 	RefusedText    = "text"    // by the judge, which does not take the words
 )
 
+// RefusedReasons are all of them.
+var RefusedReasons = []string{RefusedDraft, RefusedVerdict, RefusedLimit, RefusedDate, RefusedGroup, RefusedMerge, RefusedGraph, RefusedText}
+
 // countRefused tells whoever counts.
 func (d Deps) countRefused(reason string, n int) {
 	if d.Refused != nil && n > 0 {

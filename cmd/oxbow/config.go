@@ -60,6 +60,7 @@ var keys = []key{
 	{name: "worker.metrics_addr", flag: "metrics-addr", about: "where oxbow work answers with its metrics and health; nowhere when it is empty"},
 	{name: "addr", flag: "addr", preset: "127.0.0.1:7437", about: "where oxbow serve listens"},
 	{name: "host", flag: "host", about: "names that oxbow serve answers to, beside localhost, with commas"},
+	{name: "drain_for", flag: "drain-for", preset: "0s", about: "how long requests are still answered, and /readyz says draining, after a server was told to stop", check: checkPause},
 	{name: "log.level", flag: "log-level", preset: "info", about: "debug, info, warn or error", check: oneOf("debug", "info", "warn", "error")},
 }
 
@@ -229,6 +230,14 @@ func oneOf(words ...string) func(string) error {
 func checkDuration(v string) error {
 	if d, err := time.ParseDuration(v); err != nil || d <= 0 {
 		return fmt.Errorf("is %q: use a duration such as 20s", v)
+	}
+	return nil
+}
+
+// checkPause is checkDuration for what may be none.
+func checkPause(v string) error {
+	if d, err := time.ParseDuration(v); err != nil || d < 0 {
+		return fmt.Errorf("is %q: use a duration such as 10s, or 0s", v)
 	}
 	return nil
 }

@@ -4,16 +4,14 @@ import (
 	"context"
 	"net/http"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/oxbow-memory/oxbow"
-	"github.com/oxbow-memory/oxbow/api"
 	"github.com/oxbow-memory/oxbow/internal/metrics"
+	"github.com/oxbow-memory/oxbow/jobs"
 )
 
 // instruments gives what this process counts and what the database shows.
 func (s *session) instruments() *metrics.Instruments {
-	return metrics.New(metrics.Config{Source: s.st, Version: version, Budget: s.conf.budget()})
+	return metrics.New(metrics.Config{Source: s.st, Version: version, Budget: s.conf.budget(), Reasons: jobs.RefusedReasons})
 }
 
 // workSeen is work with its metrics, and its health, at an address of its own
@@ -32,11 +30,8 @@ func (s *session) workSeen(ctx context.Context) error {
 		return err
 	}
 	guard, mux := s.guard(open), http.NewServeMux()
-	api.Health{Store: s.st, Workers: s.engine.LiveWorkers}.Handle(mux)
+	s.health(ctx).Handle(mux)
 	mux.Handle("GET /metrics", guard.Require(oxbow.MayOperate, counts.Handler()))
 	s.say("metrics at http://%s/metrics", ln.Addr())
-	group, running := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.answer(running, ln, guard.Wrap(mux), s.logger(s.conf.level())) })
-	group.Go(func() error { return s.work(running, counts) })
-	return group.Wait()
+	return s.answerWhile(ctx, ln, guard.Wrap(mux), s.logger(s.conf.level()), func(ctx context.Context) error { return s.work(ctx, counts) })
 }

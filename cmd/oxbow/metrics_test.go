@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/oxbow-memory/oxbow"
@@ -16,8 +15,7 @@ import (
 func served(b *lab.Bench, open bool) http.Handler {
 	s := &session{app: newApp(strings.NewReader(""), &strings.Builder{}, &strings.Builder{}, func(string) (string, bool) { return "", false }),
 		conf: settings{}, st: b.DB, engine: engine.New(engine.Config{Store: b.DB, Judge: b.Judge}), judge: b.Judge, tenant: "home"}
-	var draining atomic.Bool
-	return s.handler(serving{}, open, nil, &draining, s.instruments(), s.logger(0))
+	return s.handler(b.Ctx, serving{}, open, s.instruments(), s.logger(0))
 }
 
 func TestMetricsNeedAnOperator(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,6 +43,7 @@ key. DATABASE_URL is heeded.`,
 	fs.String("addr", "", "where to listen (default 127.0.0.1:7437)")
 	fs.StringSlice("host", nil, "a name that this server answers to, beside localhost; can be given several times")
 	fs.BoolVar(&o.noWork, "no-work", false, "answer only; jobs are left to oxbow work")
+	fs.String("drain-for", "", "how long to go on answering after being told to stop, for /readyz to say so (default 0s)")
 	mcpFlags(cmd, &o.scope, &o.waterfall)
 	workFlags(fs)
 	return cmd
@@ -75,23 +75,39 @@ func (s *session) serve(ctx context.Context, o serving) error {
 	if err != nil {
 		return err
 	}
-	var draining atomic.Bool
-	context.AfterFunc(ctx, func() { draining.Store(true) })
 	counts := s.instruments()
-	handler := s.handler(o, open, ctx.Done(), &draining, counts, log)
+	handler := s.handler(ctx, o, open, counts, log)
 	s.say("Oxbow answers at http://%s (console: /console/, API: /docs, MCP: /mcp)", ln.Addr())
 	if !open {
 		s.say("a key is needed; oxbow key create makes one")
 	}
-	group, running := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.answer(running, ln, handler, log) })
-	group.Go(func() error {
+	return s.answerWhile(ctx, ln, handler, log, func(ctx context.Context) error {
 		if o.noWork {
-			logVectors(running, log, s.st)
-			<-running.Done()
+			logVectors(ctx, log, s.st)
+			<-ctx.Done()
 			return nil
 		}
-		return s.work(running, counts)
+		return s.work(ctx, counts)
+	})
+}
+
+// answerWhile answers while work runs and, once the context ends, until work has
+// ended and drain_for is over: a balancer that asks /readyz learns that the process
+// is draining before it meets a closed port.
+func (s *session) answerWhile(ctx context.Context, ln net.Listener, handler http.Handler, log *slog.Logger, work func(context.Context) error) error {
+	group, running := errgroup.WithContext(ctx)
+	answering, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	group.Go(func() error { return s.answer(answering, ln, handler, log) })
+	group.Go(func() error {
+		defer stop()
+		drained := make(chan struct{})
+		context.AfterFunc(running, func() { time.AfterFunc(s.conf.period("drain_for"), func() { close(drained) }) })
+		if err := work(running); err != nil {
+			return err
+		}
+		<-drained
+		return nil
 	})
 	return group.Wait()
 }
@@ -144,6 +160,11 @@ func (s *session) mayListen(ctx context.Context, flag, addr string) (open bool, 
 	return here && len(keys) == 0, nil
 }
 
+// health answers how the process stands, whose context ends when it is to stop.
+func (s *session) health(ctx context.Context) api.Health {
+	return api.Health{Store: s.st, Workers: s.engine.LiveWorkers, Draining: func() bool { return ctx.Err() != nil }}
+}
+
 // guard decides who is let in.
 func (s *session) guard(open bool) *access.Guard {
 	conf := access.Config{Engine: s.engine, Hosts: s.conf.list("host")}
@@ -154,14 +175,15 @@ func (s *session) guard(open bool) *access.Guard {
 }
 
 // handler puts the doors together, with the guard before all of them.
-func (s *session) handler(o serving, open bool, done <-chan struct{}, draining *atomic.Bool, counts *metrics.Instruments, log *slog.Logger) http.Handler {
+// When the context ends they are draining: streams end, the rest is answered.
+func (s *session) handler(ctx context.Context, o serving, open bool, counts *metrics.Instruments, log *slog.Logger) http.Handler {
 	guard := s.guard(open)
 	mux := http.NewServeMux()
-	api.Health{Store: s.st, Draining: draining.Load, Workers: s.engine.LiveWorkers}.Handle(mux)
+	s.health(ctx).Handle(mux)
 	mux.Handle("/mcp", mcp.New(s.mcpConfig(o.scope, o.waterfall)).HTTP(guard))
 	mux.Handle("GET /metrics", guard.Require(oxbow.MayOperate, counts.Handler()))
 	mux.Handle("GET /{$}", http.RedirectHandler(web.Root, http.StatusFound))
-	doors := api.New(api.Config{Engine: s.engine, Guard: guard, Version: version, Log: log, Done: done})
+	doors := api.New(api.Config{Engine: s.engine, Guard: guard, Version: version, Log: log, Done: ctx.Done()})
 	for _, path := range []string{"/v1/", "/docs", "/openapi.json", "/openapi.yaml", "/openapi-3.0.json", "/openapi-3.0.yaml"} {
 		mux.Handle(path, doors)
 	}

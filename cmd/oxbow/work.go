@@ -34,6 +34,7 @@ DATABASE_URL is heeded. Several workers may share one database.`,
 		RunE: a.heeding(func(ctx context.Context, s *session, _ []string) error { return s.workSeen(ctx) }),
 	}
 	cmd.Flags().String("metrics-addr", "", "where to answer with /metrics, /healthz and /readyz (default: nowhere)")
+	cmd.Flags().String("drain-for", "", "how long to go on answering there after being told to stop, for /readyz to say so (default 0s)")
 	workFlags(cmd.Flags())
 	return cmd
 }

@@ -28,6 +28,10 @@ type Config struct {
 	// Budget is how many tokens a tenant may take in a day. Defaults to 0: no
 	// limit is shown.
 	Budget int64
+	// Reasons are those that Refused will be given. They are shown as 0 from the
+	// start, because a rate misses the step from nothing to the first number.
+	// Defaults to none.
+	Reasons []string
 	// KeepFor is how long a look at the database stands for whoever asks next.
 	// Defaults to 5 s.
 	KeepFor time.Duration
@@ -75,6 +79,9 @@ func New(cfg Config) *Instruments {
 			Help: "How long this process's attempts at jobs took.", Buckets: buckets}, []string{"kind"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "oxbow_decision_refused_total",
 			Help: "What a judge proposed and this process's gate refused, by what it was."}, []string{"reason"}),
+	}
+	for _, reason := range cfg.Reasons {
+		i.refused.WithLabelValues(reason)
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "oxbow_build_info", Help: "Always 1; the labels say what runs.",
 		ConstLabels: prometheus.Labels{"version": cfg.Version, "goversion": runtime.Version()}})

@@ -27,8 +27,8 @@ import (
 // labels lists every label that a metric may have, with the values that it may
 // take; none listed are words of the configuration or of the code.
 var labels = map[string][]string{
-	"kind":   {"extract", "confidence", "contradiction", "expiry", "decay", "expire", "prune", "cluster", "synthesize", "apply_policy", "embed", "observe", "reflect", "graph", "tick"},
-	"reason": {jobs.RefusedDraft, jobs.RefusedVerdict, jobs.RefusedLimit, jobs.RefusedDate, jobs.RefusedGroup, jobs.RefusedMerge, jobs.RefusedGraph, jobs.RefusedText},
+	"kind":   {"extract", "confidence", "contradiction", "expiry", "decay", "expire", "prune", "cluster", "synthesize", "apply_policy", "embed", "observe", "reflect", "graph", "reindex", "tick"},
+	"reason": jobs.RefusedReasons,
 	"queue":  {jobs.QueueWrite, jobs.QueueMaintenance, jobs.QueueSynthesis},
 	"state":  {"available", "running", "scheduled", "retryable"},
 	"status": words(oxbow.Statuses), "type": words(oxbow.EventTypes), "pass": append([]string{"reflect"}, jobs.Passes...), "direction": {"in", "out"},
@@ -79,7 +79,7 @@ func want(b *lab.Bench, i *metrics.Instruments, v float64, name string, with ...
 
 // busy plays a story in which something happens to every metric.
 func busy(b *lab.Bench) *metrics.Instruments {
-	i := metrics.New(metrics.Config{Source: b.DB, Version: "1.2.3", Budget: 1000, Clock: b.Clock.Now, KeepFor: time.Nanosecond})
+	i := metrics.New(metrics.Config{Source: b.DB, Version: "1.2.3", Budget: 1000, Reasons: jobs.RefusedReasons, Clock: b.Clock.Now, KeepFor: time.Nanosecond})
 	b.Judge.OnExtract = func(llm.TurnText) (llm.Extraction, error) {
 		unfounded := lab.DraftOf("pet: a secretword")
 		unfounded.Quote = "nobody said so"
@@ -149,6 +149,7 @@ func TestInstruments(t *testing.T) {
 			want(b, i, 1, "oxbow_jobs_total", "kind", "extract", "outcome", "done")
 			want(b, i, 1, "oxbow_job_duration_seconds", "kind", "extract")
 			want(b, i, 1, "oxbow_decision_refused_total", "reason", "draft")
+			want(b, i, 0, "oxbow_decision_refused_total", "reason", "merge") // a rate counts from there
 			if _, ok := sample(t, other, "oxbow_jobs_total", "kind", "extract", "outcome", "done"); ok {
 				t.Error("another process counts jobs that it did not work")
 			}
