@@ -41,15 +41,26 @@ func (w *Worker) around(ctx context.Context, row *rivertype.JobRow, work func(co
 	return err
 }
 
-// tell logs how an attempt ended: what was given up for everybody, the rest for
-// who looks closely. Of an error it says the code; the queue keeps its words.
+// awayEvery is how often the log says that jobs wait for a judge that is away:
+// each of them finds that out anew.
+const awayEvery = 5 * time.Minute
+
+// tell logs how an attempt ended: what was given up for everybody, and now and
+// then that jobs wait for the judge, the rest for who looks closely. Of an error it
+// says the code; the queue keeps its words.
 func (w *Worker) tell(ctx context.Context, outcome string, took time.Duration, failed error) {
 	if w.deps.Log == nil {
 		return
 	}
 	level := slog.LevelDebug
-	if outcome == jobs.OutcomeCancelled || outcome == jobs.OutcomeDiscarded {
+	switch outcome {
+	case jobs.OutcomeCancelled, jobs.OutcomeDiscarded:
 		level = slog.LevelWarn
+	case jobs.OutcomeSnoozed:
+		now, said := time.Now().UnixNano(), w.saidAway.Load()
+		if now-said >= int64(awayEvery) && w.saidAway.CompareAndSwap(said, now) {
+			w.deps.Log.WarnContext(ctx, "the judge is away: jobs wait for it and spend no attempt")
+		}
 	}
 	w.deps.Log.LogAttrs(ctx, level, "job ended", slog.String("outcome", outcome), slog.Int64("took_ms", took.Milliseconds()),
 		slog.String("code", oxbow.CodeOf(failed)))

@@ -2,7 +2,10 @@ package worker_test
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/oxbow-memory/oxbow"
@@ -41,6 +44,42 @@ func state(b *lab.Bench, text string) oxbow.Turn {
 	}
 	b.Fatalf("there is no turn %q", text)
 	return oxbow.Turn{}
+}
+
+func TestAwayIsSaidOnce(t *testing.T) {
+	tell(t, func(b *lab.Bench) {
+		server := llmtest.Serve(b.T, offline.New())
+		server.Away()
+		judge, err := openai.New(openai.Config{BaseURL: server.URL(), Model: "small"})
+		b.Must(err)
+		b.Cleanup(judge.Close)
+		var log lines
+		w, err := worker.New(jobs.Deps{Store: b.DB, Judge: judge, Clock: b.Clock.Now, ReadDate: offline.ReadDate,
+			Log: slog.New(slog.NewJSONHandler(&log, nil))}, worker.Config{})
+		b.Must(err)
+		b.Must(w.Start(b.Ctx))
+		for _, scope := range []string{"user:ada", "user:bob", "user:eve"} {
+			_, err := b.Engine.Ingest(b.Ctx, []oxbow.Turn{{Scope: oxbow.Scope{Tenant: b.Scope.Tenant, Name: scope}, User: "I prefer green tea.", At: lab.Start}})
+			b.Must(err)
+		}
+		b.Must(w.Drain(b.Ctx, "", nil))
+		b.Must(w.Stop(context.WithoutCancel(b.Ctx)))
+		if got := log.String(); strings.Count(got, "the judge is away") != 1 || strings.Contains(got, "green tea") {
+			b.Errorf("the log says\n%s", got)
+		}
+	})
+}
+
+// lines is a log that several goroutines write.
+type lines struct {
+	mu sync.Mutex
+	strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Builder.Write(p)
 }
 
 func TestRefusedTurn(t *testing.T) {

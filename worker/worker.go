@@ -16,6 +16,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -97,6 +98,8 @@ type Worker struct {
 	client store.Client
 	beats  sync.WaitGroup
 	end    context.CancelFunc
+
+	saidAway atomic.Int64 // when the log said so last, in nanoseconds
 }
 
 // New makes a worker; it does no I/O.

@@ -2,7 +2,10 @@ package metrics_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,7 +33,12 @@ func shown(t *testing.T) []string {
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile("../../docs/" + name)
+	return readFile(t, "../../docs/"+name)
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,5 +240,52 @@ func TestAlerts(t *testing.T) {
 		if strings.Contains(r.expr, ": ") || strings.Contains(r.expr, " #") {
 			t.Errorf("%s: a plain scalar of YAML cannot hold %s", r.alert, r.expr)
 		}
+	}
+}
+
+// promtool gives Prometheus's own tool, and skips where there is none.
+func promtool(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("there is no promtool: install the package prometheus to have its rules tested by itself")
+	}
+	return path
+}
+
+func TestAlertStories(t *testing.T) {
+	t.Parallel()
+	if out, err := exec.Command(promtool(t), "test", "rules", "testdata/alerts_test.yml").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	stories := readFile(t, "testdata/alerts_test.yml")
+	for _, r := range readRules(t) {
+		if !strings.Contains(stories, "alertname: "+r.alert+"\n") {
+			t.Errorf("no story has %s go off", r.alert)
+		}
+	}
+}
+
+// TestQueriesParse has Prometheus read every query of the dashboard, as rules.
+func TestQueriesParse(t *testing.T) {
+	t.Parallel()
+	tool := promtool(t)
+	var d panels
+	if err := json.Unmarshal([]byte(read(t, "grafana-dashboard.json")), &d); err != nil {
+		t.Fatal(err)
+	}
+	rules := "groups:\n  - name: dashboard\n    rules:\n"
+	for _, p := range d.Panels {
+		for n, q := range p.Targets {
+			expr := strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h").Replace(q.Expr)
+			rules += fmt.Sprintf("      - {record: panel:%d:%d, expr: %q}\n", p.ID, n, expr)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "rules.yml")
+	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(tool, "check", "rules", file).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
