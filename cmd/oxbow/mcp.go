@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,11 +32,12 @@ share one file. Messages and logs go to standard error.
 Over HTTP, oxbow serve answers at /mcp.`,
 		Args: noArgs,
 		RunE: a.making(func(ctx context.Context, s *session, _ []string) error {
+			signal.Ignore(syscall.SIGPIPE) // a client that reads no more must not end the work in its middle
 			door := mcp.New(s.mcpConfig(scope, waterfall))
 			working, stop := context.WithCancel(ctx)
 			done := make(chan error, 1)
 			go func() { done <- s.workWhenAlone(working) }()
-			err := door.Serve(ctx, engine.Caller{Tenant: s.tenant, Actor: "mcp", Permissions: []oxbow.Permission{oxbow.MayRead, oxbow.MayWrite}})
+			err := door.Serve(ctx, engine.Caller{Tenant: s.tenant, Actor: "mcp", Permissions: []oxbow.Permission{oxbow.MayRead, oxbow.MayWrite}}, os.Stdin, os.Stdout)
 			stop()
 			if e := <-done; err == nil {
 				err = e

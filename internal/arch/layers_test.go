@@ -126,6 +126,7 @@ var outside = map[string][]string{
 	"github.com/rogpeppe/":         {},
 	"github.com/santhosh-tekuri/":  {"llm", "llm/openai", "llm/llmtest"},
 	"github.com/modelcontextproto": {"mcp"},
+	"github.com/google/jsonschema": {"mcp"},
 	"github.com/danielgtaylor/":    {"api"},
 }
 
