@@ -25,6 +25,9 @@ type Config struct {
 	// StreamEvery is how often a live stream looks for new events. Defaults to
 	// half a second.
 	StreamEvery time.Duration
+	// AliveEvery is how often a stream that has nothing to say shows that it is
+	// alive, and looks whether its key still opens anything. Defaults to 15 s.
+	AliveEvery time.Duration
 	// Done ends live streams when it is closed, so that a server can stop.
 	// Defaults to never.
 	Done <-chan struct{}
@@ -38,6 +41,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.StreamEvery <= 0 {
 		c.StreamEvery = 500 * time.Millisecond
+	}
+	if c.AliveEvery <= 0 {
+		c.AliveEvery = 15 * time.Second
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -58,7 +64,8 @@ const about = `What an agent knows, kept true. Memories go in, jobs judge them, 
 change can be explained. The tenant comes from the key; a scope is a name inside it such as user:ada.
 
 Send a key as Authorization: Bearer KEY. Writes take an Idempotency-Key header: the same request sent twice within
-a day has its effect once. Lists give next_cursor while there is more; send it back as cursor.`
+a day has its effect once. Lists give next_cursor while there is more; send it back as cursor. Every answer has an
+X-Request-Id, which the log has beside what went wrong.`
 
 // New makes the API's handler; it does no I/O. It serves /v1, /openapi.json,
 // /openapi.yaml and /docs, and is to be wrapped by the guard.
@@ -69,7 +76,7 @@ func New(cfg Config) *API {
 	conf.Info.Description = about
 	conf.DocsPath, conf.SchemasPath, conf.CreateHooks = "", "", nil
 	conf.Transformers = []huma.Transformer{plainly}
-	conf.Formats = map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat}
+	conf.Formats = map[string]huma.Format{"application/json": jsonFormat, "json": jsonFormat}
 	conf.RejectUnknownQueryParameters = true
 	conf.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer"}}
 	conf.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[oxbow.Instant](), reflect.TypeFor[time.Time]())
@@ -86,6 +93,7 @@ func New(cfg Config) *API {
 	a.schedules()
 	a.scopes()
 	a.keys()
+	a.settleDocument()
 	a.mux.HandleFunc("GET /docs", a.docs)
 	a.routed = access.Routed(a.mux, func(w http.ResponseWriter, _ *http.Request, p *access.Problem) {
 		p.Detail += "; /docs shows every route"
@@ -95,7 +103,13 @@ func New(cfg Config) *API {
 }
 
 // ServeHTTP answers a request.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.routed.ServeHTTP(w, r) }
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if p := unreadable(r); p != nil {
+		access.Answer(w, p)
+		return
+	}
+	a.routed.ServeHTTP(w, r)
+}
 
 // Document gives the OpenAPI 3.1 document.
 func (a *API) Document() *huma.OpenAPI { return a.huma.OpenAPI() }
@@ -124,7 +138,8 @@ func (a *API) identify(ctx huma.Context, next func(huma.Context)) {
 func (a *API) problem(ctx context.Context, err error) *access.Problem {
 	p := access.ProblemOf(err)
 	if p.Code == oxbow.CodeInternal && !errors.Is(err, context.Canceled) {
-		a.cfg.Log.ErrorContext(ctx, "request failed", slog.String("error", err.Error()))
+		p.Request = access.RequestID(ctx)
+		a.cfg.Log.ErrorContext(ctx, "request failed", slog.String("request", p.Request), slog.String("error", err.Error()))
 	}
 	return p
 }
@@ -143,18 +158,48 @@ func (o op) operation() huma.Operation {
 		Errors:      o.refusals()}
 }
 
-// refusals are the statuses that every route may refuse with, and those of a
-// route that takes a body.
+// bodyTimeout is how long a caller may take to send a body; the largest one
+// takes its time on a slow line.
+const bodyTimeout = time.Minute
+
+// operation describes a route of this server, which bounds what it reads.
+func (a *API) operation(o op) huma.Operation {
+	out := o.operation()
+	out.MaxBodyBytes, out.BodyReadTimeout = a.cfg.Guard.MaxBody(), bodyTimeout
+	return out
+}
+
+// refusals are the statuses that every route may refuse with, those of one that
+// changes something, and those of one that takes a body.
 func (o op) refusals() []int {
-	all := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusTooManyRequests}
-	if o.method == http.MethodGet || o.method == http.MethodDelete {
+	all := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusTooManyRequests,
+		http.StatusServiceUnavailable}
+	if o.method == http.MethodGet {
+		return all
+	}
+	all = append(all, http.StatusConflict)
+	if o.method == http.MethodDelete {
 		return all
 	}
 	return append(all, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 }
 
-// body is an answer that is JSON.
-type body[T any] struct{ Body T }
+// body is an answer that is JSON. Where it tells of one thing that was made, or
+// of one run that goes on, Location is its path.
+type body[T any] struct {
+	Location string `header:"Location"`
+	Body     T
+}
+
+// located is an answer that knows the path of what it tells of, or "".
+type located interface{ location() string }
+
+func locationOf(out any) string {
+	if l, ok := out.(located); ok {
+		return l.location()
+	}
+	return ""
+}
 
 // call is who asks, and the engine that acts in their name.
 type call struct {
@@ -166,12 +211,12 @@ func (c call) scope(name string) oxbow.Scope { return oxbow.Scope{Tenant: c.Tena
 
 // route adds a route whose answer is JSON.
 func route[I, O any](a *API, o op, fn func(ctx context.Context, c call, in *I) (O, error)) {
-	huma.Register(a.huma, o.operation(), func(ctx context.Context, in *I) (*body[O], error) {
+	huma.Register(a.huma, a.operation(o), func(ctx context.Context, in *I) (*body[O], error) {
 		out, err := answer(ctx, a, o, in, fn)
 		if err != nil {
 			return nil, err
 		}
-		return &body[O]{Body: out}, nil
+		return &body[O]{locationOf(out), out}, nil
 	})
 }
 
@@ -221,26 +266,4 @@ type Once struct {
 
 func (r *Once) once(ctx context.Context, o op) (context.Context, error) {
 	return r.with(ctx, o, r.RawBody)
-}
-
-// plainly turns what the router itself refuses into a problem like every other,
-// with all that is wrong in its detail and nothing of the request's words.
-func plainly(_ huma.Context, _ string, v any) (any, error) {
-	m, ok := v.(*huma.ErrorModel)
-	if !ok {
-		return v, nil
-	}
-	p := &access.Problem{Title: m.Title, Status: m.Status, Detail: m.Detail, Code: oxbow.CodeInvalid}
-	for i, d := range m.Errors {
-		if i == 0 {
-			p.Detail = ""
-		} else {
-			p.Detail += "; "
-		}
-		p.Detail += d.Location + ": " + d.Message
-	}
-	if m.Status == http.StatusUnsupportedMediaType {
-		p.Detail = "the body is no JSON by its Content-Type: send Content-Type: application/json"
-	}
-	return p, nil
 }

@@ -46,10 +46,7 @@ func (a *API) chapters() []chapter {
 	at := map[string]int{}
 	for _, p := range paths {
 		item := doc.Paths[p]
-		for _, o := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
-			if o == nil {
-				continue
-			}
+		for _, o := range operations(item) {
 			tag := o.Tags[0]
 			i, ok := at[tag]
 			if !ok {

@@ -21,7 +21,7 @@ type putFactInput struct {
 	Once
 	Address
 	Body struct {
-		Text       string       `json:"text" doc:"the value, at most 64 KiB"`
+		Text       string       `json:"text" doc:"the value, at most 64 KiB" example:"Europe/Stockholm"`
 		Importance *float64     `json:"importance,omitempty" minimum:"0" maximum:"10"`
 		Source     oxbow.Source `json:"source,omitempty" doc:"who said it; user when it is empty"`
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
+	"github.com/oxbow-memory/oxbow/internal/access"
 )
 
 // ID is the part of an input that names a memory.
@@ -48,6 +50,8 @@ type written struct {
 	Run    string      `json:"run" doc:"the run of its jobs; GET /v1/runs/{id} shows how it goes"`
 }
 
+func (w written) location() string { return "/v1/memories/" + w.Memory.ID }
+
 // noCursor is the answer to a cursor that no page gave.
 func noCursor(cursor string) error {
 	return oxbow.Errorf(oxbow.CodeInvalid, "the cursor %q is none: send next_cursor of the page before", cursor)
@@ -79,8 +83,8 @@ func (c call) written(ctx context.Context, w engine.Written, err error) (written
 
 // Statement is a memory as a caller writes it.
 type Statement struct {
-	Scope      string       `json:"scope" doc:"such as user:ada"`
-	Text       string       `json:"text" doc:"what is to be remembered, at most 64 KiB"`
+	Scope      string       `json:"scope" doc:"such as user:ada" example:"user:ada"`
+	Text       string       `json:"text" doc:"what is to be remembered, at most 64 KiB" example:"We moved from PostgreSQL to MySQL"`
 	Summary    string       `json:"summary,omitempty"`
 	Kind       oxbow.Kind   `json:"kind,omitempty" doc:"fact, semantic, episodic, procedural, preference, observation or reflection; semantic when it is empty"`
 	Slot       string       `json:"slot,omitempty" doc:"of a fact: user, project or agent"`
@@ -122,7 +126,7 @@ type actInput struct {
 type editInput struct {
 	Once
 	ID
-	IfMatch string `header:"If-Match" doc:"the version that you have seen, as ETag gave it; another one is a conflict"`
+	IfMatch string `header:"If-Match" doc:"the version that you have seen, as ETag gave it; with another one nothing is changed (412)"`
 	Body    struct {
 		Text        *string    `json:"text,omitempty"`
 		Tags        []string   `json:"tags,omitempty" maxItems:"64"`
@@ -215,15 +219,30 @@ func editMemory(ctx context.Context, c call, in *editInput) (written, error) {
 	if b.NeverExpire {
 		change.ExpiresAt = &time.Time{}
 	}
-	if in.IfMatch != "" {
-		v, err := strconv.Atoi(strings.Trim(in.IfMatch, `"`))
-		if err != nil || v < 1 {
-			return written{}, oxbow.Errorf(oxbow.CodeInvalid, "If-Match is %q: send what ETag gave", in.IfMatch)
-		}
-		change.IfVersion = v
+	var err error
+	if change.IfVersion, err = versionOf(in.IfMatch); err != nil {
+		return written{}, err
 	}
 	w, err := c.e.Edit(ctx, c.Tenant, in.ID.ID, change)
+	if change.IfVersion > 0 && errors.Is(err, oxbow.ErrStale) {
+		return written{}, access.Unmatched(err)
+	}
 	return c.written(ctx, w, err)
+}
+
+// versionOf reads If-Match: 0 where any version will do. The sign of a weak tag
+// is left out, because proxies that compress put it there and the version is
+// still the one that was given.
+func versionOf(match string) (int, error) {
+	tag := strings.TrimSpace(match)
+	if tag == "" || tag == "*" {
+		return 0, nil
+	}
+	v, err := strconv.Atoi(strings.Trim(strings.TrimPrefix(tag, "W/"), `"`))
+	if err != nil || v < 1 {
+		return 0, oxbow.Errorf(oxbow.CodeInvalid, "If-Match is %q: send what one ETag gave", match)
+	}
+	return v, nil
 }
 
 func restoreMemory(ctx context.Context, c call, in *restoreInput) (written, error) {

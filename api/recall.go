@@ -11,8 +11,8 @@ import (
 
 // Question is what a caller asks recall.
 type Question struct {
-	Scope    string         `json:"scope" doc:"such as user:ada"`
-	Query    string         `json:"query,omitempty" doc:"the words as typed, at most 64 KiB"`
+	Scope    string         `json:"scope" doc:"such as user:ada" example:"user:ada"`
+	Query    string         `json:"query,omitempty" doc:"the words as typed, at most 64 KiB" example:"which database do we use?"`
 	Goal     string         `json:"goal,omitempty" doc:"what the agent is after"`
 	Step     string         `json:"step,omitempty" doc:"what it is doing for that now"`
 	Open     []string       `json:"open,omitempty" maxItems:"32" doc:"what it does not know yet"`
@@ -56,8 +56,8 @@ type Recalled struct {
 
 // ContextQuestion is what a caller asks a context block.
 type ContextQuestion struct {
-	Scope        string             `json:"scope" doc:"such as user:ada"`
-	Query        string             `json:"query,omitempty" doc:"the user's message, at most 64 KiB; may be empty when goal, step or open is given"`
+	Scope        string             `json:"scope" doc:"such as user:ada" example:"user:ada"`
+	Query        string             `json:"query,omitempty" doc:"the user's message, at most 64 KiB; may be empty when goal, step or open is given" example:"which database do we use?"`
 	Goal         string             `json:"goal,omitempty" doc:"what the agent is after"`
 	Step         string             `json:"step,omitempty" doc:"what it is doing for that now"`
 	Open         []string           `json:"open,omitempty" maxItems:"32" doc:"what it does not know yet"`

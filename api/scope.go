@@ -99,9 +99,10 @@ type keyInput struct {
 }
 
 type createKeyInput struct {
+	Once
 	Body struct {
-		Name        string             `json:"name"`
-		Permissions []oxbow.Permission `json:"permissions" minItems:"1" maxItems:"5"`
+		Name        string             `json:"name" doc:"who holds it; stands in the audit log" example:"my-agent"`
+		Permissions []oxbow.Permission `json:"permissions" minItems:"1" maxItems:"5" doc:"read, write, maintain, admin, operate" example:"[\"read\",\"write\"]"`
 		ExpiresAt   time.Time          `json:"expires_at,omitzero"`
 	}
 }

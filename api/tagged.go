@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -11,18 +12,23 @@ import (
 
 // tagged is an answer with the version that If-Match takes.
 type tagged[T any] struct {
-	ETag string `header:"ETag" doc:"the memory's version; send it back as If-Match"`
-	Body T
+	ETag     string `header:"ETag" doc:"the memory's version; send it back as If-Match"`
+	Location string `header:"Location"`
+	Body     T
 }
 
 // taggedRoute adds a route whose answer has a version.
 func taggedRoute[I, O any](a *API, o op, version func(O) int, fn func(ctx context.Context, c call, in *I) (O, error)) {
-	huma.Register(a.huma, o.operation(), func(ctx context.Context, in *I) (*tagged[O], error) {
+	huma.Register(a.huma, a.operation(o), func(ctx context.Context, in *I) (*tagged[O], error) {
 		out, err := answer(ctx, a, o, in, fn)
 		if err != nil {
 			return nil, err
 		}
-		return &tagged[O]{ETag: etag(version(out)), Body: out}, nil
+		t := &tagged[O]{ETag: etag(version(out)), Body: out}
+		if o.status == http.StatusCreated {
+			t.Location = locationOf(out)
+		}
+		return t, nil
 	})
 }
 

@@ -13,15 +13,16 @@ import (
 // Exchange is a turn as a caller writes it.
 type Exchange struct {
 	ID           string       `json:"id,omitempty" doc:"yours; without one a turn is what it says, when and where"`
-	Scope        string       `json:"scope" doc:"such as user:ada"`
-	Conversation string       `json:"conversation,omitempty"`
-	User         string       `json:"user,omitempty" doc:"what the user said, at most 64 KiB"`
-	Assistant    string       `json:"assistant,omitempty" doc:"what the assistant answered, at most 64 KiB"`
+	Scope        string       `json:"scope" doc:"such as user:ada" example:"user:ada"`
+	Conversation string       `json:"conversation,omitempty" example:"c42"`
+	User         string       `json:"user,omitempty" doc:"what the user said, at most 64 KiB" example:"I moved to Stockholm last week"`
+	Assistant    string       `json:"assistant,omitempty" doc:"what the assistant answered, at most 64 KiB" example:"Noted."`
 	Parts        []oxbow.Part `json:"parts,omitempty" maxItems:"64" doc:"text of tools, web pages and imports"`
 	At           time.Time    `json:"at,omitzero" doc:"when it was said; now when it is empty"`
 }
 
 type ingestInput struct {
+	Once
 	Body struct {
 		Turns []Exchange `json:"turns" minItems:"1" maxItems:"500"`
 	}
@@ -33,6 +34,15 @@ type ingested struct {
 	Known    int      `json:"known" doc:"turns that were there already"`
 	Redacted int      `json:"redacted" doc:"secret-shaped strings taken out before storing"`
 	Turns    []string `json:"turns" doc:"their ids, in order; GET /v1/turns/{id} says what was made of one"`
+	Runs     []string `json:"runs" doc:"the run of each, in order: what reading it changes; GET /v1/runs/{id} shows it"`
+}
+
+// location is where what was made of a turn shows, when there is one.
+func (i ingested) location() string {
+	if len(i.Turns) != 1 {
+		return ""
+	}
+	return "/v1/turns/" + i.Turns[0]
 }
 
 type turnInput struct{ ID }
@@ -61,7 +71,6 @@ func (a *API) turns() {
 }
 
 func (a *API) ingest(ctx context.Context, c call, in *ingestInput) (ingested, error) {
-	out := ingested{Turns: []string{}}
 	turns := make([]oxbow.Turn, len(in.Body.Turns))
 	for i, t := range in.Body.Turns {
 		if t.At.IsZero() {
@@ -70,14 +79,12 @@ func (a *API) ingest(ctx context.Context, c call, in *ingestInput) (ingested, er
 		clean, err := c.e.CleanTurn(oxbow.Turn{ID: t.ID, Scope: c.scope(t.Scope), Conversation: t.Conversation,
 			User: t.User, Assistant: t.Assistant, Parts: t.Parts, At: t.At})
 		if err != nil {
-			return out, nthTurn(err, i)
+			return ingested{}, nthTurn(err, i)
 		}
 		turns[i] = clean
-		out.Turns = append(out.Turns, clean.ID)
 	}
 	done, err := c.e.Ingest(ctx, turns)
-	out.New, out.Known, out.Redacted = done.New, done.Known, done.Redacted
-	return out, err
+	return ingested{done.New, done.Known, done.Redacted, done.Turns, done.Runs}, err
 }
 
 // nthTurn says which turn of a request is meant.

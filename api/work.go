@@ -13,7 +13,7 @@ import (
 )
 
 type runsInput struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50"`
+	Page
 	Scope  string `query:"scope"`
 	Name   string `query:"name" doc:"such as decay"`
 	Status string `query:"status" enum:"running,done,stopped,failed"`
@@ -21,15 +21,21 @@ type runsInput struct {
 
 type runInput struct{ ID }
 
+type cancelRunInput struct {
+	Repeat
+	ID
+}
+
 func (a *API) runs() {
 	route(a, op{"GET", "/v1/runs", "list-runs", "runs", "List runs, newest first", oxbow.MayRead, 0},
-		func(ctx context.Context, c call, in *runsInput) (list[oxbow.Run], error) {
-			rs, err := c.e.Runs(ctx, store.RunFilter{Tenant: c.Tenant, Scope: in.Scope, Name: in.Name, Status: oxbow.RunStatus(in.Status), Limit: in.Limit})
-			return listOf(rs, in.Limit+1, func(oxbow.Run) string { return "" }), err
-		})
+		listRuns)
 	route(a, op{"GET", "/v1/runs/{id}", "get-run", "runs", "One run with its counts", oxbow.MayRead, 0},
 		func(ctx context.Context, c call, in *runInput) (oxbow.Run, error) {
 			return c.e.Run(ctx, c.Tenant, in.ID.ID)
+		})
+	route(a, op{"POST", "/v1/runs/{id}/cancel", "cancel-run", "runs", "Stop a run, such as one that embeds a whole scope; what it did stays", oxbow.MayMaintain, 0},
+		func(ctx context.Context, c call, in *cancelRunInput) (oxbow.Run, error) {
+			return c.e.CancelRun(ctx, c.Tenant, in.ID.ID)
 		})
 	route(a, op{"GET", "/v1/stats", "stats", "runs", "How the tenant's memory and the queue stand", oxbow.MayRead, 0},
 		func(ctx context.Context, c call, in *struct {
@@ -43,6 +49,16 @@ func (a *API) runs() {
 		})
 }
 
+func listRuns(ctx context.Context, c call, in *runsInput) (list[oxbow.Run], error) {
+	f := store.RunFilter{Tenant: c.Tenant, Scope: in.Scope, Name: in.Name, Status: oxbow.RunStatus(in.Status), Limit: in.Limit}
+	var err error
+	if f.AfterID, err = behind(in.Cursor, func(id string) (oxbow.Run, error) { return c.e.Store().Run(ctx, c.Tenant, id) }); err != nil {
+		return list[oxbow.Run]{}, err
+	}
+	rs, err := c.e.Runs(ctx, f)
+	return listOf(rs, in.Limit, func(r oxbow.Run) string { return r.ID }), err
+}
+
 type jobsInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50"`
 	Cursor string `query:"cursor" maxLength:"20"`
@@ -54,7 +70,7 @@ type jobsInput struct {
 type startInput struct {
 	Once
 	Body struct {
-		Name         string    `json:"name" doc:"decay, expire, prune, cluster, extract, contradiction, embed, observe or reflect"`
+		Name         string    `json:"name" doc:"decay, expire, prune, cluster, extract, contradiction, embed, graph, reindex, observe or reflect" example:"decay"`
 		Scopes       []string  `json:"scopes,omitempty" maxItems:"1000" doc:"every scope of the tenant when it is empty"`
 		Since        time.Time `json:"since,omitzero" doc:"extract, contradiction: what was said since then"`
 		Memory       string    `json:"memory,omitempty" doc:"contradiction: only this one"`
@@ -68,6 +84,14 @@ type startInput struct {
 type started struct {
 	Runs []string  `json:"runs"`
 	Plan []planned `json:"plan,omitempty"`
+}
+
+// location is where the run shows, when there is one.
+func (s started) location() string {
+	if len(s.Runs) != 1 {
+		return ""
+	}
+	return "/v1/runs/" + s.Runs[0]
 }
 
 type planned struct {

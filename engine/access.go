@@ -55,7 +55,8 @@ const secretPrefix = "oxb_"
 const secretLength = 43
 
 // CreateKey makes a key of a tenant and gives its secret, which nothing keeps.
-// Errors: invalid for a name or permission that is none, or a date that passed.
+// Errors: invalid for a name or permission that is none, or a date that passed;
+// conflict for a request that made one before.
 func (e *Engine) CreateKey(ctx context.Context, k oxbow.Key) (NewKey, error) {
 	k.ID, k.CreatedAt = randomID("key", k.Tenant), e.now()
 	k.RevokedAt, k.LastUsedAt = time.Time{}, time.Time{}
@@ -67,8 +68,18 @@ func (e *Engine) CreateKey(ctx context.Context, k oxbow.Key) (NewKey, error) {
 	}
 	secret := secretPrefix + k.ID + "_" + randomText(secretLength)
 	k.Hash = hashSecret(secret)
-	err := e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error { return tx.PutKey(ctx, k) })
+	was := served{Key: k.ID}
+	err := e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+		was = served{Key: k.ID}
+		if err := e.once(ctx, tx, k.Tenant, "", &was); err != nil {
+			return err
+		}
+		return tx.PutKey(ctx, k)
+	})
 	e.keysMade.Add(1)
+	if errors.Is(err, errServed) {
+		return NewKey{}, oxbow.Errorf(oxbow.CodeConflict, "this request made the key %s, whose secret was shown then and is kept nowhere: revoke it and make another one", was.Key)
+	}
 	return NewKey{Key: k, Secret: secret}, err
 }
 
@@ -202,8 +213,10 @@ var errServed = errors.New("served before")
 
 // served is what a write leaves for the request that repeats it.
 type served struct {
-	Memory string `json:"memory,omitempty"`
-	Run    string `json:"run,omitempty"`
+	Memory   string    `json:"memory,omitempty"`
+	Run      string    `json:"run,omitempty"`
+	Key      string    `json:"key,omitempty"`
+	Ingested *Ingested `json:"ingested,omitempty"`
 }
 
 // once claims the context's request inside a write's transaction; part tells

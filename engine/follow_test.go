@@ -13,7 +13,8 @@ import (
 
 func TestFollow(t *testing.T) {
 	tell(t,
-		story{"gives what comes after it began, each event once", followsOnce},
+		story{"gives what comes after it began, each event once", func(b *bench) { followsOnce(b, 0) }},
+		story{"does the same behind an event that has not come, as one of another database", func(b *bench) { followsOnce(b, 1<<40) }},
 		story{"goes on behind a number", followsOn},
 	)
 }
@@ -21,14 +22,14 @@ func TestFollow(t *testing.T) {
 // errEnough ends following from inside.
 var errEnough = errors.New("enough")
 
-func followsOnce(b *bench) {
+func followsOnce(b *bench, after int64) {
 	b.Remember(lab.Statement{Text: "coffee: none", SaidAt: at(0)})
 	ticks := make(chan time.Time)
 	ctx, cancel := context.WithCancel(b.Ctx)
 	got := make(chan oxbow.Event, 10)
 	done := make(chan error)
 	go func() {
-		done <- b.Engine.Follow(ctx, store.EventFilter{Tenant: b.tenant()}, ticks, func(es []oxbow.Event) error {
+		done <- b.Engine.Follow(ctx, store.EventFilter{Tenant: b.tenant(), AfterSeq: after}, ticks, func(es []oxbow.Event) error {
 			for _, e := range es {
 				got <- e
 			}

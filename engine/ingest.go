@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -23,18 +24,22 @@ type Ingested struct {
 	Redacted int // secret-shaped strings taken out of the new ones
 
 	Added []string // the ids of the new ones
+	Turns []string // the ids of all, in the order in which they were given
+	Runs  []string // beside Turns: the run of what reading each changes
 }
 
 // Ingest stores turns, each at most once, and enqueues their extraction. The
 // turns of one call are stored scope by scope, each scope in one transaction;
-// when it fails, what is not stored can be given again. Errors: invalid for a
+// when it fails, what is not stored can be given again. The same request twice
+// (WithRequest) gives what the first one gave, and stores nothing, also where
+// turns got their time from the clock. Errors: invalid for a
 // turn that CleanTurn refuses; then nothing is stored.
 func (e *Engine) Ingest(ctx context.Context, turns []oxbow.Turn) (done Ingested, err error) {
 	ctx, span := trace.Memory(ctx, trace.UpsertMemory) // which memories, extract decides later
 	defer func() { span.End(err) }()
-	byScope := map[oxbow.Scope][]oxbow.Turn{}
+	byScope, places := map[oxbow.Scope][]oxbow.Turn{}, map[oxbow.Scope][]int{}
 	var scopes []oxbow.Scope
-	for _, t := range turns {
+	for i, t := range turns {
 		t, err := e.CleanTurn(t)
 		if err != nil {
 			return done, err
@@ -42,8 +47,9 @@ func (e *Engine) Ingest(ctx context.Context, turns []oxbow.Turn) (done Ingested,
 		if byScope[t.Scope] == nil {
 			scopes = append(scopes, t.Scope)
 		}
-		byScope[t.Scope] = append(byScope[t.Scope], t)
+		byScope[t.Scope], places[t.Scope] = append(byScope[t.Scope], t), append(places[t.Scope], i)
 	}
+	done.Turns, done.Runs = make([]string, len(turns)), make([]string, len(turns))
 	for _, s := range scopes {
 		part, err := e.ingestScope(ctx, s, byScope[s])
 		done.New += part.New
@@ -54,57 +60,75 @@ func (e *Engine) Ingest(ctx context.Context, turns []oxbow.Turn) (done Ingested,
 		if err != nil {
 			return done, err
 		}
+		for i, at := range places[s] {
+			done.Turns[at], done.Runs[at] = part.Turns[i], part.Runs[i]
+		}
 	}
 	return done, nil
 }
 
 func (e *Engine) ingestScope(ctx context.Context, s oxbow.Scope, turns []oxbow.Turn) (Ingested, error) {
-	var done Ingested
+	var was served
 	err := e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
-		done = Ingested{}
+		done := Ingested{}
 		if _, err := e.openScope(ctx, tx, s); err != nil {
 			return err
 		}
 		for _, t := range turns {
-			n, err := tx.AddTurns(ctx, []oxbow.Turn{t})
-			if err != nil {
+			if err := e.addTurn(ctx, tx, t, &done); err != nil {
 				return err
 			}
-			done.New += n
-			done.Known += 1 - n
-			done.Redacted += n * t.Redacted
-			if n > 0 {
-				done.Added = append(done.Added, t.ID)
-				continue
-			}
-			other, err := saysOther(ctx, tx, t)
-			if err != nil {
-				return err
-			}
-			done.Other += other
 		}
-		if done.New == 0 {
-			return nil
+		was = served{Ingested: &done}
+		if err := e.once(ctx, tx, s.Tenant, s.Name, &was); err != nil || done.New == 0 {
+			return err
 		}
 		return tx.Enqueue(ctx, []river.InsertManyParams{insert(jobs.Extract{Tenant: s.Tenant, Scope: s.Name})})
 	})
-	if err != nil { // also the commit's: then nothing of it is stored
+	if err != nil && !errors.Is(err, errServed) || was.Ingested == nil { // also the commit's: then nothing of it is stored
 		return Ingested{}, err
 	}
-	return done, nil
+	return *was.Ingested, nil
+}
+
+// addTurn stores one turn that was not known, with the run that reading it will
+// be, so that whoever sent it can ask for that at once.
+func (e *Engine) addTurn(ctx context.Context, tx store.Tx, t oxbow.Turn, done *Ingested) error {
+	n, err := tx.AddTurns(ctx, []oxbow.Turn{t})
+	if err != nil {
+		return err
+	}
+	done.New += n
+	done.Known += 1 - n
+	done.Redacted += n * t.Redacted
+	done.Turns = append(done.Turns, t.ID)
+	if n > 0 {
+		done.Added = append(done.Added, t.ID)
+		run := e.newRun(t.Scope, "write", "write")
+		run.ID, run.About = jobs.RunOf(t), t.At
+		done.Runs = append(done.Runs, run.ID)
+		return tx.PutRun(ctx, run)
+	}
+	stored, err := tx.Turn(ctx, t.Scope.Tenant, t.ID)
+	if err != nil {
+		return err
+	}
+	done.Other += saysOther(stored, t)
+	run := stored.Run
+	if run == "" {
+		run = jobs.RunOf(stored)
+	}
+	done.Runs = append(done.Runs, run)
+	return nil
 }
 
 // saysOther gives 1 when a turn that is known already has other words than those
 // stored, which stay. What was erased has none to compare.
-func saysOther(ctx context.Context, tx store.Tx, t oxbow.Turn) (int, error) {
-	stored, err := tx.Turn(ctx, t.Scope.Tenant, t.ID)
-	if err != nil || stored.State == oxbow.TurnErased {
-		return 0, err
+func saysOther(stored, t oxbow.Turn) int {
+	if stored.State == oxbow.TurnErased || stored.User == t.User && stored.Assistant == t.Assistant && slices.Equal(stored.Parts, t.Parts) {
+		return 0
 	}
-	if stored.User == t.User && stored.Assistant == t.Assistant && slices.Equal(stored.Parts, t.Parts) {
-		return 0, nil
-	}
-	return 1, nil
+	return 1
 }
 
 // CleanTurn gives a turn as it is stored: normalised, without secrets, with an

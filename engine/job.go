@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -31,6 +32,9 @@ func (e *Engine) CancelRun(ctx context.Context, tenant, id string) (oxbow.Run, e
 		if run, err = tx.Run(ctx, tenant, run.ID); err != nil {
 			return err
 		}
+		if err := e.once(ctx, tx, tenant, "", &served{Run: run.ID}); err != nil {
+			return err
+		}
 		if run.Status != oxbow.RunRunning {
 			return oxbow.Errorf(oxbow.CodeConflict, "the run %s is %s: only one that is running can be cancelled", Short(run.ID), run.Status)
 		}
@@ -51,6 +55,9 @@ func (e *Engine) CancelRun(ctx context.Context, tenant, id string) (oxbow.Run, e
 		run.Status, run.FinishedAt, run.Note = stopped.Status, stopped.FinishedAt, stopped.Note
 		return tx.PutRun(ctx, stopped)
 	})
+	if errors.Is(err, errServed) {
+		err = nil
+	}
 	return run, err
 }
 

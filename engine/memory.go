@@ -78,9 +78,18 @@ func (e *Engine) apply(ctx context.Context, tx store.Tx, run oxbow.Run, changes 
 	return err
 }
 
+// isNone tells whether a change leaves everything as it is.
+func (c Change) isNone() bool {
+	return c.Text == nil && c.Tags == nil && c.Importance == nil && c.Slot == nil && c.Key == nil && c.ExpiresAt == nil
+}
+
 // Edit changes an active memory; its words are then judged anew. conflict when
-// it is not active, was changed since IfVersion, or the address is taken.
+// it is not active, was changed since IfVersion, or the address is taken;
+// invalid when nothing is to change.
 func (e *Engine) Edit(ctx context.Context, tenant, id string, c Change) (Written, error) {
+	if c.isNone() {
+		return Written{}, oxbow.Errorf(oxbow.CodeInvalid, "nothing is to change: give text, tags, importance, slot, key or a date")
+	}
 	return e.act(ctx, tenant, id, "edit", func(ctx context.Context, tx store.Tx, _ oxbow.ScopeSettings, run oxbow.Run, m oxbow.Memory) error {
 		if m.Status != oxbow.Active {
 			return oxbow.Errorf(oxbow.CodeConflict, "a memory that is %s cannot be edited: restore it first", m.Status)

@@ -77,7 +77,7 @@ func (e *Engine) runIn(ctx context.Context, o Order, s oxbow.Scope) (string, err
 		return e.drawMissing(ctx, o, s)
 	case "reindex":
 		args := jobs.Reindex{About: e.passArgs(o, s).About}
-		return args.Run, e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+		return e.startOnce(ctx, s, args.Run, func(ctx context.Context, tx store.Tx) error {
 			return tx.Enqueue(ctx, []river.InsertManyParams{insert(args)})
 		})
 	case "observe", "reflect":
@@ -123,7 +123,7 @@ func (e *Engine) embedMissing(ctx context.Context, o Order, s oxbow.Scope) (stri
 		return "", oxbow.Errorf(oxbow.CodeUnsupported, "there is no embedder: set embedder in the configuration, as oxbow config show has it")
 	}
 	args := jobs.Embed{About: e.passArgs(o, s).About, DropOthers: o.DropOthers}
-	return args.Run, e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+	return e.startOnce(ctx, s, args.Run, func(ctx context.Context, tx store.Tx) error {
 		return tx.Enqueue(ctx, []river.InsertManyParams{insert(args)})
 	})
 }
@@ -135,7 +135,7 @@ func (e *Engine) drawMissing(ctx context.Context, o Order, s oxbow.Scope) (strin
 		return "", oxbow.Errorf(oxbow.CodeUnsupported, "nothing reads memories for the graph: set graph in the configuration, as oxbow config show has it")
 	}
 	args := jobs.Graph{About: e.passArgs(o, s).About}
-	return args.Run, e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
+	return e.startOnce(ctx, s, args.Run, func(ctx context.Context, tx store.Tx) error {
 		return tx.Enqueue(ctx, []river.InsertManyParams{insert(args)})
 	})
 }

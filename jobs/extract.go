@@ -190,6 +190,12 @@ func aboutTurn(t oxbow.Turn, args Extract) About {
 		Now: Milli(t.At), Trigger: "write", Again: args.Again, Fresh: args.Fresh}
 }
 
+// RunOf gives the run that reading a turn for the first time is.
+func RunOf(t oxbow.Turn) string {
+	t.Run = ""
+	return aboutTurn(t, Extract{}).Run
+}
+
 // quarantined counts the memories that are kept out of sight.
 func quarantined(ms []oxbow.Memory) int {
 	n := 0

@@ -184,7 +184,7 @@ type LogReader interface {
 	Verdicts(ctx context.Context, tenant string, ids []string) ([]oxbow.Verdict, error)
 	// Run gives one run; not_found.
 	Run(ctx context.Context, tenant, id string) (oxbow.Run, error)
-	// ListRuns gives the newest runs first.
+	// ListRuns gives a page: the newest first, by what they are about.
 	ListRuns(ctx context.Context, f RunFilter) ([]oxbow.Run, error)
 	// ContentBody gives a content row, for the words of an earlier version;
 	// not_found when it was erased.
@@ -206,11 +206,12 @@ type EventFilter struct {
 
 // RunFilter selects runs of a tenant.
 type RunFilter struct {
-	Tenant string
-	Scope  string
-	Name   string
-	Status oxbow.RunStatus
-	Limit  int
+	Tenant  string
+	Scope   string
+	Name    string
+	Status  oxbow.RunStatus
+	AfterID string // for going on behind this run
+	Limit   int
 }
 
 // TurnReader reads turns.

@@ -32,6 +32,6 @@ func (s *session) workSeen(ctx context.Context) error {
 	guard, mux := s.guard(open), http.NewServeMux()
 	s.health(ctx).Handle(mux)
 	mux.Handle("GET /metrics", guard.Require(oxbow.MayOperate, counts.Handler()))
-	s.say("metrics at http://%s/metrics", ln.Addr())
+	s.say("metrics at http://%s/metrics", toOpen(ln.Addr()))
 	return s.answerWhile(ctx, ln, guard.Wrap(mux), s.logger(s.conf.level()), func(ctx context.Context) error { return s.work(ctx, counts) })
 }

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -77,7 +79,7 @@ func (s *session) serve(ctx context.Context, o serving) error {
 	}
 	counts := s.instruments()
 	handler := s.handler(ctx, o, open, counts, log)
-	s.say("Oxbow answers at http://%s (console: /console/, API: /docs, MCP: /mcp)", ln.Addr())
+	s.say("Oxbow answers at http://%s (console: /console/, API: /docs, MCP: /mcp)", toOpen(ln.Addr()))
 	if !open {
 		s.say("a key is needed; oxbow key create makes one")
 	}
@@ -118,6 +120,16 @@ func listen(flag, addr string) (net.Listener, error) {
 		return nil, usage("cannot listen on %s: %s; choose another with --%s", addr, errors.Unwrap(err).Error(), flag)
 	}
 	return ln, nil
+}
+
+// toOpen gives an address that this machine can open: one that stands for every
+// address of it is none.
+func toOpen(a net.Addr) string {
+	t, ok := a.(*net.TCPAddr)
+	if !ok || !t.IP.IsUnspecified() {
+		return a.String()
+	}
+	return net.JoinHostPort("localhost", strconv.Itoa(t.Port))
 }
 
 // answer serves until the context ends, and then lets requests finish that run.
@@ -184,12 +196,46 @@ func (s *session) handler(ctx context.Context, o serving, open bool, counts *met
 	mux.Handle("GET /metrics", guard.Require(oxbow.MayOperate, counts.Handler()))
 	mux.Handle("GET /{$}", http.RedirectHandler(web.Root, http.StatusFound))
 	doors := api.New(api.Config{Engine: s.engine, Guard: guard, Version: version, Log: log, Done: ctx.Done()})
-	for _, path := range []string{"/v1/", "/docs", "/openapi.json", "/openapi.yaml", "/openapi-3.0.json", "/openapi-3.0.yaml"} {
+	for _, path := range []string{"/v1", "/v1/", "/docs", "/openapi.json", "/openapi.yaml", "/openapi-3.0.json", "/openapi-3.0.yaml"} {
 		mux.Handle(path, doors)
 	}
-	// The console has the rest too: who strays by a browser sees a page.
-	mux.Handle("/", web.New(web.Config{Engine: s.engine, Guard: guard, Version: version, Log: log}))
-	return guard.Wrap(mux)
+	console := web.New(web.Config{Engine: s.engine, Guard: guard, Version: version, Log: log})
+	mux.Handle(web.Root, console)
+	mux.Handle(strings.TrimSuffix(web.Root, "/"), console)
+	return guard.Wrap(survived(log, rest(mux, console)))
+}
+
+// rest refuses what no door answers: who strays by a browser sees a page of the
+// console, and a program reads a problem.
+func rest(mux *http.ServeMux, console http.Handler) http.Handler {
+	return access.Routed(mux, func(w http.ResponseWriter, r *http.Request, p *access.Problem) {
+		if strings.Contains(r.Header.Get("Accept"), "text/html") {
+			console.ServeHTTP(w, r)
+			return
+		}
+		access.Answer(w, p)
+	})
+}
+
+// survived answers for a handler that panics, and logs where it did.
+func survived(log *slog.Logger, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			what := recover()
+			if what == nil {
+				return
+			}
+			if what == http.ErrAbortHandler {
+				panic(what)
+			}
+			// What it panicked with may hold words of a memory; where it did does not.
+			log.ErrorContext(r.Context(), "request panicked", slog.String("request", access.RequestID(r.Context())), slog.String("stack", string(debug.Stack())))
+			p := access.ProblemOf(errors.New("panicked"))
+			p.Request = access.RequestID(r.Context())
+			access.Answer(w, p)
+		}()
+		next.ServeHTTP(w, r)
+	})
 }
 
 // list gives a setting of several values, which commas separate.

@@ -72,6 +72,7 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
+		name(w, r)
 		if !g.ours(r.Host) {
 			Refuse(w, http.StatusMisdirectedRequest, oxbow.CodeInvalid, "this server is not called "+printable(r.Host)+": start it with --host NAME to answer to that name")
 			return
@@ -81,7 +82,7 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 			return
 		}
 		if r.ContentLength > g.cfg.MaxBody {
-			Refuse(w, http.StatusRequestEntityTooLarge, oxbow.CodeInvalid, "the body is too large: send less at once")
+			Refuse(w, http.StatusRequestEntityTooLarge, oxbow.CodeInvalid, TooLarge)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, g.cfg.MaxBody)
@@ -141,11 +142,21 @@ func (g *Guard) Caller(r *http.Request) (engine.Caller, error) {
 	if err != nil {
 		return c, err
 	}
-	if !g.allow(c.Key) {
-		return c, oxbow.Errorf(oxbow.CodeBudget, "too many requests: this key may send %g a second", g.cfg.PerSecond)
+	if wait := g.allow(c.Key); wait > 0 {
+		return c, &tooFast{oxbow.Errorf(oxbow.CodeBudget, "too many requests: this key may send %g a second; wait as Retry-After says", g.cfg.PerSecond), wait}
 	}
 	return c, nil
 }
+
+// Still tells whether a request's key opens anything now, for an answer that
+// lasts: unauthorized when it does not any more.
+func (g *Guard) Still(r *http.Request) error {
+	_, err := g.who(r)
+	return err
+}
+
+// MaxBody gives how many bytes a body may have.
+func (g *Guard) MaxBody() int64 { return g.cfg.MaxBody }
 
 func (g *Guard) who(r *http.Request) (engine.Caller, error) {
 	secret := Secret(r)
@@ -197,9 +208,10 @@ type bucket struct {
 // mostBuckets bounds what is remembered; full ones are forgotten first.
 const mostBuckets = 10_000
 
-// allow takes one request from a key's share. golang.org/x/time/rate is not
-// used because it has no way to forget keys that are idle.
-func (g *Guard) allow(key string) bool {
+// allow takes one request from a key's share, or gives how long to wait for the
+// next one. golang.org/x/time/rate is not used because it has no way to forget
+// keys that are idle.
+func (g *Guard) allow(key string) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.cfg.Clock()
@@ -214,10 +226,10 @@ func (g *Guard) allow(key string) bool {
 	b.left = min(float64(g.cfg.Burst), b.left+now.Sub(b.at).Seconds()*g.cfg.PerSecond)
 	b.at = now
 	if b.left < 1 {
-		return false
+		return max(1, time.Duration((1-b.left)/g.cfg.PerSecond*float64(time.Second)))
 	}
 	b.left--
-	return true
+	return 0
 }
 
 func (g *Guard) forget(now time.Time) {

@@ -169,6 +169,11 @@ func TestCaller(t *testing.T) {
 		if got := ask(); got != oxbow.CodeBudget {
 			t.Fatalf("got %q, want a refusal", got)
 		}
+		w := httptest.NewRecorder()
+		g.guard.Require(oxbow.MayRead, http.NotFoundHandler()).ServeHTTP(w, request(nil))
+		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" {
+			t.Errorf("the refusal is %d and says when to come again with %q", w.Code, w.Header().Get("Retry-After"))
+		}
 		g.now = g.now.Add(time.Second)
 		if got := ask(); got != "" {
 			t.Errorf("after a second: %q", got)
@@ -178,6 +183,9 @@ func TestCaller(t *testing.T) {
 
 func TestProblemOf(t *testing.T) {
 	t.Parallel()
+	if p := access.ProblemOf(oxbow.Errorf(oxbow.CodeUnavailable, "it is away")); p.GetHeaders().Get("Retry-After") != "1" {
+		t.Errorf("what is away says nothing of when to come again: %v", p.GetHeaders())
+	}
 	if p := access.ProblemOf(http.ErrBodyNotAllowed); p.Status != 500 || strings.Contains(p.Detail, "body") {
 		t.Errorf("an unknown error is shown: %+v", p)
 	}

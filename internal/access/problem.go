@@ -2,7 +2,12 @@ package access
 
 import (
 	"encoding/json"
+	"errors"
+	"maps"
+	"math"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/oxbow-memory/oxbow"
 )
@@ -13,7 +18,30 @@ type Problem struct {
 	Title  string `json:"title" doc:"the HTTP status in words"`
 	Status int    `json:"status" doc:"the HTTP status"`
 	Detail string `json:"detail,omitempty" doc:"what is wrong, and what to do next"`
-	Code   string `json:"code,omitempty" doc:"invalid, not_found, conflict, unauthorized, unavailable, budget, unsupported or internal"`
+	Code   string `json:"code,omitempty" enum:"invalid,not_found,conflict,unauthorized,unavailable,budget,unsupported,internal"`
+	// Request names the request in the log, where what is internal stands.
+	Request string `json:"request,omitempty" doc:"of an internal error: the request's name in the log, as X-Request-Id has it"`
+
+	after time.Duration // when to come again, if over 0
+}
+
+// GetHeaders gives the headers of the answer beside its type.
+func (p *Problem) GetHeaders() http.Header {
+	if p.after <= 0 {
+		return nil
+	}
+	return http.Header{"Retry-After": {strconv.Itoa(int(math.Ceil(p.after.Seconds())))}}
+}
+
+// TooLarge says what to do about a body over the limit.
+const TooLarge = "the body is too large: send less at once"
+
+// Unmatched gives the problem of a caller who has seen another version than
+// there is by now.
+func Unmatched(err error) *Problem {
+	p := ProblemOf(err)
+	p.Status, p.Title = http.StatusPreconditionFailed, http.StatusText(http.StatusPreconditionFailed)
+	return p
 }
 
 // Error gives the detail.
@@ -27,6 +55,7 @@ func (p *Problem) ContentType(string) string { return "application/problem+json"
 
 // Answer writes a problem.
 func Answer(w http.ResponseWriter, p *Problem) {
+	maps.Copy(w.Header(), p.GetHeaders())
 	w.Header().Set("Content-Type", p.ContentType(""))
 	w.WriteHeader(p.Status)
 	_ = json.NewEncoder(w).Encode(p) // the status is sent; nobody is left to tell
@@ -54,9 +83,12 @@ var statuses = map[string]int{
 	oxbow.CodeUnsupported:  http.StatusNotImplemented,
 }
 
-// ProblemOf gives an error as a problem. What has no code, or is internal, is
+// ProblemOf gives an error as a problem; one that is a problem stays. What has no code, or is internal, is
 // not shown: the caller logs it.
 func ProblemOf(err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
 	code := oxbow.CodeOf(err)
 	status, known := statuses[code]
 	if !known {
@@ -64,8 +96,23 @@ func ProblemOf(err error) *Problem {
 		return &Problem{Title: http.StatusText(status), Status: status, Code: code,
 			Detail: "something went wrong inside the server; its log names it"}
 	}
-	return &Problem{Title: http.StatusText(status), Status: status, Code: code, Detail: message(err)}
+	p := &Problem{Title: http.StatusText(status), Status: status, Code: code, Detail: message(err)}
+	if slow, ok := errors.AsType[*tooFast](err); ok {
+		p.after = slow.wait
+	} else if status == http.StatusServiceUnavailable {
+		p.after = time.Second
+	}
+	return p
 }
+
+// tooFast refuses a request that may be sent again in a while.
+type tooFast struct {
+	error
+	wait time.Duration
+}
+
+// Unwrap gives what is told.
+func (t *tooFast) Unwrap() error { return t.error }
 
 // message is what an error says to people, without its cause.
 func message(err error) string {

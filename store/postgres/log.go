@@ -145,8 +145,11 @@ func (r reader) Verdicts(ctx context.Context, tenant string, ids []string) ([]ox
 	}, verdictsOf, tenant, texts(ids))
 }
 
+const runColumns = `
+	r.id, s.tenant, s.name, r.name, r.trigger, r.status, r.about, r.started_at, r.finished_at, r.counts, r.cursor, r.note`
+
 const selectRun = `
-	SELECT r.id, s.tenant, s.name, r.name, r.trigger, r.status, r.about, r.started_at, r.finished_at, r.counts, r.cursor, r.note
+	SELECT` + runColumns + `
 	FROM runs r JOIN scopes s ON s.seq = r.scope`
 
 func scanRun(rows pgx.Rows) (oxbow.Run, error) {
@@ -176,15 +179,39 @@ func (r reader) Run(ctx context.Context, tenant, id string) (oxbow.Run, error) {
 	return found[0], nil
 }
 
+// newestRuns is what newestOf is for memories.
+const (
+	newestRuns = `SELECT` + runColumns + `
+		FROM scopes s CROSS JOIN LATERAL (SELECT r.* FROM runs r`
+	latestRuns = ` ORDER BY r.about DESC, r.started_at DESC, r.id DESC`
+)
+
 // ListRuns implements store.LogReader.
 func (r reader) ListRuns(ctx context.Context, f store.RunFilter) ([]oxbow.Run, error) {
 	w := where{}
-	w.add("s.tenant = $", f.Tenant)
-	w.addIf(f.Scope != "", "s.name = $", f.Scope)
+	if f.Scope == "" {
+		w.conds = append(w.conds, "r.scope = s.seq")
+		w.runs(f)
+		query := newestRuns + w.String() + latestRuns + w.limit(f.Limit) + `) r`
+		w.conds = nil
+		w.add("s.tenant = $", f.Tenant)
+		return collect(ctx, r.of(f.Tenant), "list runs", scanRun, query+w.String()+latestRuns+w.limit(f.Limit), w.args...)
+	}
+	s := oxbow.Scope{Tenant: f.Tenant, Name: f.Scope}
+	seq, err := r.scopeSeq(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	w.add("r.scope = $", seq)
+	w.runs(f)
+	return collect(ctx, r.in(s), "list runs", scanRun, selectRun+w.String()+latestRuns+w.limit(f.Limit), w.args...)
+}
+
+// runs adds what a filter asks of a run beside its tenant and scope.
+func (w *where) runs(f store.RunFilter) {
 	w.addIf(f.Name != "", "r.name = $", f.Name)
 	w.addIf(f.Status != "", "r.status = $", f.Status)
-	query := selectRun + w.String() + ` ORDER BY r.about DESC, r.started_at DESC, r.id` + w.limit(f.Limit)
-	return collect(ctx, r.in(oxbow.Scope{Tenant: f.Tenant, Name: f.Scope}), "list runs", scanRun, query, w.args...)
+	w.addIf(f.AfterID != "", "(r.about, r.started_at, r.id) < (SELECT about, started_at, id FROM runs WHERE id = $)", f.AfterID)
 }
 
 const contentBody = `

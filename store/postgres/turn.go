@@ -11,9 +11,12 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
+const turnColumns = `
+	t.id, s.tenant, s.name, t.conversation, coalesce(c.body, '{}'), t.at, t.state, t.reason, t.memories, t.judge, t.run,
+		t.observed, t.redacted, t.created_at`
+
 const selectTurn = `
-	SELECT t.id, s.tenant, s.name, t.conversation, coalesce(c.body, '{}'), t.at, t.state, t.reason, t.memories, t.judge, t.run,
-		t.observed, t.redacted, t.created_at
+	SELECT` + turnColumns + `
 	FROM turns t JOIN scopes s ON s.seq = t.scope LEFT JOIN contents c ON c.id = t.content_id`
 
 func scanTurn(rows pgx.Rows) (oxbow.Turn, error) {
@@ -47,17 +50,40 @@ func (r reader) Turn(ctx context.Context, tenant, id string) (oxbow.Turn, error)
 	return found[0], nil
 }
 
+// newestTurns is what newestOf is for memories.
+const (
+	newestTurns = `SELECT` + turnColumns + `
+		FROM scopes s CROSS JOIN LATERAL (SELECT t.* FROM turns t`
+	latestTurns = ` ORDER BY t.at DESC, t.id DESC`
+)
+
 // ListTurns implements store.TurnReader.
 func (r reader) ListTurns(ctx context.Context, f store.TurnFilter) ([]oxbow.Turn, error) {
 	w := where{}
-	w.add("s.tenant = $", f.Tenant)
-	w.addIf(f.Scope != "", "s.name = $", f.Scope)
+	if f.Scope == "" {
+		w.conds = append(w.conds, "t.scope = s.seq")
+		w.turns(f)
+		query := newestTurns + w.String() + latestTurns + w.limit(f.Limit) + `) t LEFT JOIN contents c ON c.id = t.content_id`
+		w.conds = nil
+		w.add("s.tenant = $", f.Tenant)
+		return collect(ctx, r.of(f.Tenant), "list turns", scanTurn, query+w.String()+latestTurns+w.limit(f.Limit), w.args...)
+	}
+	s := oxbow.Scope{Tenant: f.Tenant, Name: f.Scope}
+	seq, err := r.scopeSeq(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	w.add("t.scope = $", seq)
+	w.turns(f)
+	return collect(ctx, r.in(s), "list turns", scanTurn, selectTurn+w.String()+latestTurns+w.limit(f.Limit), w.args...)
+}
+
+// turns adds what a filter asks of a turn beside its tenant and scope.
+func (w *where) turns(f store.TurnFilter) {
 	w.addIf(f.Conversation != "", "t.conversation = $", f.Conversation)
 	w.addIf(f.State != "", "t.state = $", f.State)
 	w.addIf(!f.Since.IsZero(), "t.at >= $", ts(f.Since))
 	w.addIf(f.AfterID != "", "(t.at, t.id) < (SELECT at, id FROM turns WHERE id = $)", f.AfterID)
-	query := selectTurn + w.String() + ` ORDER BY t.at DESC, t.id DESC` + w.limit(f.Limit)
-	return collect(ctx, r.in(oxbow.Scope{Tenant: f.Tenant, Name: f.Scope}), "list turns", scanTurn, query, w.args...)
 }
 
 const nextTurns = selectTurn + ` WHERE t.scope = $1 AND t.state = 'waiting' ORDER BY t.at, t.id LIMIT $2`

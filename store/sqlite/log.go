@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
@@ -126,8 +127,11 @@ func (r reader) Verdicts(ctx context.Context, tenant string, ids []string) ([]ox
 	}, verdictsOf, tenant, jsonList(ids))
 }
 
+const runColumns = `
+	r.id, s.tenant, s.name, r.name, r.trigger, r.status, r.about, r.started_at, r.finished_at, r.counts, r.cursor, r.note`
+
 const selectRun = `
-	SELECT r.id, s.tenant, s.name, r.name, r.trigger, r.status, r.about, r.started_at, r.finished_at, r.counts, r.cursor, r.note
+	SELECT` + runColumns + `
 	FROM runs r JOIN scopes s ON s.seq = r.scope`
 
 func scanRun(rows *sql.Rows) (oxbow.Run, error) {
@@ -158,15 +162,37 @@ func (r reader) Run(ctx context.Context, tenant, id string) (oxbow.Run, error) {
 	return found[0], nil
 }
 
+// newestRuns is what newestOf is for memories.
+const (
+	newestRuns = `SELECT` + runColumns + `
+		FROM scopes s CROSS JOIN runs r
+		WHERE s.tenant = ? AND +r.scope = s.seq AND r.id IN (SELECT r.id FROM runs r`
+	latestRuns = ` ORDER BY r.about DESC, r.started_at DESC, r.id DESC LIMIT ?`
+)
+
 // ListRuns implements store.LogReader.
 func (r reader) ListRuns(ctx context.Context, f store.RunFilter) ([]oxbow.Run, error) {
 	w := where{}
-	w.add("s.tenant = ?", f.Tenant)
-	w.addIf(f.Scope != "", "s.name = ?", f.Scope)
+	if f.Scope == "" {
+		w.add("r.scope = s.seq")
+		w.runs(f)
+		args := slices.Concat([]any{f.Tenant}, w.args, []any{f.Limit, f.Limit})
+		return collect(ctx, r.q, "list runs", scanRun, newestRuns+w.String()+latestRuns+`)`+latestRuns, args...)
+	}
+	seq, err := r.scopeSeq(ctx, oxbow.Scope{Tenant: f.Tenant, Name: f.Scope})
+	if err != nil {
+		return nil, err
+	}
+	w.add("r.scope = ?", seq)
+	w.runs(f)
+	return collect(ctx, r.q, "list runs", scanRun, selectRun+w.String()+latestRuns, append(w.args, f.Limit)...)
+}
+
+// runs adds what a filter asks of a run beside its tenant and scope.
+func (w *where) runs(f store.RunFilter) {
 	w.addIf(f.Name != "", "r.name = ?", f.Name)
 	w.addIf(f.Status != "", "r.status = ?", f.Status)
-	query := selectRun + w.String() + ` ORDER BY r.about DESC, r.started_at DESC, r.id LIMIT ?`
-	return collect(ctx, r.q, "list runs", scanRun, query, append(w.args, f.Limit)...)
+	w.addIf(f.AfterID != "", "(r.about, r.started_at, r.id) < (SELECT about, started_at, id FROM runs WHERE id = ?)", f.AfterID)
 }
 
 const contentBody = `

@@ -4,15 +4,19 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
+const turnColumns = `
+	t.id, s.tenant, s.name, t.conversation, coalesce(c.body, '{}'), t.at, t.state, t.reason, t.memories, t.judge, t.run,
+		t.observed, t.redacted, t.created_at`
+
 const selectTurn = `
-	SELECT t.id, s.tenant, s.name, t.conversation, coalesce(c.body, '{}'), t.at, t.state, t.reason, t.memories, t.judge, t.run,
-		t.observed, t.redacted, t.created_at
+	SELECT` + turnColumns + `
 	FROM turns t JOIN scopes s ON s.seq = t.scope LEFT JOIN contents c ON c.id = t.content_id`
 
 func scanTurn(rows *sql.Rows) (oxbow.Turn, error) {
@@ -47,17 +51,38 @@ func (r reader) Turn(ctx context.Context, tenant, id string) (oxbow.Turn, error)
 	return found[0], nil
 }
 
+// newestTurns is what newestOf is for memories.
+const (
+	newestTurns = `SELECT` + turnColumns + `
+		FROM scopes s CROSS JOIN turns t LEFT JOIN contents c ON c.id = t.content_id
+		WHERE s.tenant = ? AND +t.scope = s.seq AND t.seq IN (SELECT t.seq FROM turns t`
+	latestTurns = ` ORDER BY t.at DESC, t.id DESC LIMIT ?`
+)
+
 // ListTurns implements store.TurnReader.
 func (r reader) ListTurns(ctx context.Context, f store.TurnFilter) ([]oxbow.Turn, error) {
 	w := where{}
-	w.add("s.tenant = ?", f.Tenant)
-	w.addIf(f.Scope != "", "s.name = ?", f.Scope)
+	if f.Scope == "" {
+		w.add("t.scope = s.seq")
+		w.turns(f)
+		args := slices.Concat([]any{f.Tenant}, w.args, []any{f.Limit, f.Limit})
+		return collect(ctx, r.q, "list turns", scanTurn, newestTurns+w.String()+latestTurns+`)`+latestTurns, args...)
+	}
+	seq, err := r.scopeSeq(ctx, oxbow.Scope{Tenant: f.Tenant, Name: f.Scope})
+	if err != nil {
+		return nil, err
+	}
+	w.add("t.scope = ?", seq)
+	w.turns(f)
+	return collect(ctx, r.q, "list turns", scanTurn, selectTurn+w.String()+latestTurns, append(w.args, f.Limit)...)
+}
+
+// turns adds what a filter asks of a turn beside its tenant and scope.
+func (w *where) turns(f store.TurnFilter) {
 	w.addIf(f.Conversation != "", "t.conversation = ?", f.Conversation)
 	w.addIf(f.State != "", "t.state = ?", f.State)
 	w.addIf(!f.Since.IsZero(), "t.at >= ?", f.Since.UnixMilli())
 	w.addIf(f.AfterID != "", "(t.at, t.id) < (SELECT at, id FROM turns WHERE id = ?)", f.AfterID)
-	query := selectTurn + w.String() + ` ORDER BY t.at DESC, t.id DESC LIMIT ?`
-	return collect(ctx, r.q, "list turns", scanTurn, query, append(w.args, f.Limit)...)
 }
 
 const nextTurns = selectTurn + ` WHERE t.scope = ? AND t.state = 'waiting' ORDER BY t.at, t.id LIMIT ?`

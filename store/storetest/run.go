@@ -58,7 +58,7 @@ func testRuns(t *testing.T, s store.Store) {
 		f.wantCode(err, oxbow.CodeNotFound)
 	})
 
-	t.Run("lists the newest first, filtered", func(t *testing.T) {
+	t.Run("lists the newest first, filtered and in pages", func(t *testing.T) {
 		f := setup(t, s)
 		a, b, c := run(f, "a"), run(f, "b"), run(f, "c")
 		b.About, b.Name = start.Add(2*time.Hour), "prune"
@@ -83,6 +83,16 @@ func testRuns(t *testing.T, s store.Store) {
 		list(store.RunFilter{Name: "decay"}, "c", "a")
 		list(store.RunFilter{Status: oxbow.RunDone}, "c")
 		list(store.RunFilter{Limit: 1}, "b")
+		list(store.RunFilter{Limit: 1, AfterID: f.id("b")}, "c")
+		list(store.RunFilter{Scope: f.scope.Name, AfterID: f.id("b")}, "a")
+		list(store.RunFilter{Name: "decay", AfterID: f.id("c")}, "a")
+		list(store.RunFilter{AfterID: f.id("a")})
+		d, e := run(f, "d"), run(f, "e") // about the same instant
+		d.About, e.About, e.StartedAt = b.About, b.About, b.StartedAt.Add(time.Minute)
+		put(f, d)
+		put(f, e)
+		list(store.RunFilter{Limit: 2}, "e", "d")
+		list(store.RunFilter{Limit: 2, AfterID: f.id("d")}, "b", "c")
 	})
 
 	t.Run("lets a ledger key be claimed once", func(t *testing.T) {
