@@ -61,7 +61,7 @@ func TestSurvived(t *testing.T) {
 	h := survived(slog.New(slog.NewJSONHandler(&log, nil)), http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("canary 7f3a") }))
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
-	if w.Code != 500 || !strings.Contains(w.Body.String(), `"code":"internal"`) || !strings.Contains(log.String(), "serve_test.go") {
+	if w.Code != 500 || !strings.Contains(w.Body.String(), `"code":"internal"`) || !strings.Contains(log.String(), "rest_test.go") {
 		t.Errorf("got %d %s, and the log %s", w.Code, w.Body, log.String())
 	}
 	if strings.Contains(w.Body.String()+log.String(), "7f3a") {

@@ -179,12 +179,7 @@ func (r reader) Run(ctx context.Context, tenant, id string) (oxbow.Run, error) {
 	return found[0], nil
 }
 
-// newestRuns is what newestOf is for memories.
-const (
-	newestRuns = `SELECT` + runColumns + `
-		FROM scopes s CROSS JOIN LATERAL (SELECT r.* FROM runs r`
-	latestRuns = ` ORDER BY r.about DESC, r.started_at DESC, r.id DESC`
-)
+const latestRuns = ` ORDER BY r.about DESC, r.started_at DESC, r.id DESC`
 
 // ListRuns implements store.LogReader.
 func (r reader) ListRuns(ctx context.Context, f store.RunFilter) ([]oxbow.Run, error) {
@@ -192,10 +187,8 @@ func (r reader) ListRuns(ctx context.Context, f store.RunFilter) ([]oxbow.Run, e
 	if f.Scope == "" {
 		w.conds = append(w.conds, "r.scope = s.seq")
 		w.runs(f)
-		query := newestRuns + w.String() + latestRuns + w.limit(f.Limit) + `) r`
-		w.conds = nil
-		w.add("s.tenant = $", f.Tenant)
-		return collect(ctx, r.of(f.Tenant), "list runs", scanRun, query+w.String()+latestRuns+w.limit(f.Limit), w.args...)
+		query := overScopes(runColumns, `runs r`, "r", latestRuns, w.String(), w.arg(f.Tenant), w.limit(f.Limit)) + latestRuns
+		return collect(ctx, r.of(f.Tenant), "list runs", scanRun, query, w.args...)
 	}
 	s := oxbow.Scope{Tenant: f.Tenant, Name: f.Scope}
 	seq, err := r.scopeSeq(ctx, s)

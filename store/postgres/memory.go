@@ -133,13 +133,20 @@ func (r reader) Memories(ctx context.Context, tenant string, ids []string) ([]ox
 	return found, nil
 }
 
-// newestOf looks at the newest of each scope of a tenant, in which the inner
-// query takes the conditions of a filter. The index is in the order of one
-// scope, so a list of them all would sort all that the tenant has.
-var newestOf = []string{`SELECT` + memoryColumns + `, coalesce(c.body, '{}')
-	FROM scopes s CROSS JOIN LATERAL (
-		SELECT m.* FROM memories m LEFT JOIN contents c ON c.id = m.content_id`, `) m
-	LEFT JOIN contents c ON c.id = m.content_id`}
+// overScopes makes the query of a list over all scopes of a tenant, newest first:
+// of rows that from calls as, under conditions which hold them to a scope s. The
+// indexes are in the order of one scope. What is newest stands in the scopes whose
+// newest is, so one look into each scope finds those that are read; what is said of
+// a row beside itself is looked up for those that are shown.
+func overScopes(columns, from, as, order, conds, tenant, limit string) string {
+	rows := ` FROM ` + from + conds + order
+	return `SELECT` + columns + ` FROM (
+		SELECT ` + as + `.* FROM (
+			SELECT s.seq FROM scopes s CROSS JOIN LATERAL (SELECT ` + as + `.*` + rows + ` LIMIT 1) ` + as + `
+			WHERE s.tenant = ` + tenant + order + limit + `) s
+		CROSS JOIN LATERAL (SELECT ` + as + `.*` + rows + limit + `) ` + as + order + limit + `) ` + as + `
+		JOIN scopes s ON s.seq = ` + as + `.scope`
+}
 
 const newestFirst = ` ORDER BY m.said_at DESC, m.id DESC`
 
@@ -149,10 +156,9 @@ func (r reader) ListMemories(ctx context.Context, f store.MemoryFilter) ([]oxbow
 	if f.Scope == "" && f.Turn == "" {
 		w.conds = append(w.conds, "m.scope = s.seq")
 		w.filter(f)
-		query := newestOf[0] + w.String() + newestFirst + w.limit(f.Limit) + newestOf[1]
-		w.conds = nil
-		w.add("s.tenant = $", f.Tenant)
-		return collect(ctx, r.of(f.Tenant), "list memories", scanMemory, query+w.String()+newestFirst+w.limit(f.Limit), w.args...)
+		query := overScopes(memoryColumns+`, coalesce(c.body, '{}')`, `memories m LEFT JOIN contents c ON c.id = m.content_id`, "m",
+			newestFirst, w.String(), w.arg(f.Tenant), w.limit(f.Limit)) + ` LEFT JOIN contents c ON c.id = m.content_id` + newestFirst
+		return collect(ctx, r.of(f.Tenant), "list memories", scanMemory, query, w.args...)
 	}
 	w.add("s.tenant = $", f.Tenant)
 	from, scope := selectMemory, "m.scope = $"

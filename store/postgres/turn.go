@@ -50,12 +50,7 @@ func (r reader) Turn(ctx context.Context, tenant, id string) (oxbow.Turn, error)
 	return found[0], nil
 }
 
-// newestTurns is what newestOf is for memories.
-const (
-	newestTurns = `SELECT` + turnColumns + `
-		FROM scopes s CROSS JOIN LATERAL (SELECT t.* FROM turns t`
-	latestTurns = ` ORDER BY t.at DESC, t.id DESC`
-)
+const latestTurns = ` ORDER BY t.at DESC, t.id DESC`
 
 // ListTurns implements store.TurnReader.
 func (r reader) ListTurns(ctx context.Context, f store.TurnFilter) ([]oxbow.Turn, error) {
@@ -63,10 +58,9 @@ func (r reader) ListTurns(ctx context.Context, f store.TurnFilter) ([]oxbow.Turn
 	if f.Scope == "" {
 		w.conds = append(w.conds, "t.scope = s.seq")
 		w.turns(f)
-		query := newestTurns + w.String() + latestTurns + w.limit(f.Limit) + `) t LEFT JOIN contents c ON c.id = t.content_id`
-		w.conds = nil
-		w.add("s.tenant = $", f.Tenant)
-		return collect(ctx, r.of(f.Tenant), "list turns", scanTurn, query+w.String()+latestTurns+w.limit(f.Limit), w.args...)
+		query := overScopes(turnColumns, `turns t`, "t", latestTurns, w.String(), w.arg(f.Tenant), w.limit(f.Limit)) +
+			` LEFT JOIN contents c ON c.id = t.content_id` + latestTurns
+		return collect(ctx, r.of(f.Tenant), "list turns", scanTurn, query, w.args...)
 	}
 	s := oxbow.Scope{Tenant: f.Tenant, Name: f.Scope}
 	seq, err := r.scopeSeq(ctx, s)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
@@ -162,13 +161,7 @@ func (r reader) Run(ctx context.Context, tenant, id string) (oxbow.Run, error) {
 	return found[0], nil
 }
 
-// newestRuns is what newestOf is for memories.
-const (
-	newestRuns = `SELECT` + runColumns + `
-		FROM scopes s CROSS JOIN runs r
-		WHERE s.tenant = ? AND +r.scope = s.seq AND r.id IN (SELECT r.id FROM runs r`
-	latestRuns = ` ORDER BY r.about DESC, r.started_at DESC, r.id DESC LIMIT ?`
-)
+const latestRuns = ` ORDER BY r.about DESC, r.started_at DESC, r.id DESC`
 
 // ListRuns implements store.LogReader.
 func (r reader) ListRuns(ctx context.Context, f store.RunFilter) ([]oxbow.Run, error) {
@@ -176,8 +169,8 @@ func (r reader) ListRuns(ctx context.Context, f store.RunFilter) ([]oxbow.Run, e
 	if f.Scope == "" {
 		w.add("r.scope = s.seq")
 		w.runs(f)
-		args := slices.Concat([]any{f.Tenant}, w.args, []any{f.Limit, f.Limit})
-		return collect(ctx, r.q, "list runs", scanRun, newestRuns+w.String()+latestRuns+`)`+latestRuns, args...)
+		query := overScopes(runColumns, `runs r`, "r", "id", latestRuns, w.String())
+		return collect(ctx, r.q, "list runs", scanRun, query, w.overScopesArgs(f.Tenant, f.Limit)...)
 	}
 	seq, err := r.scopeSeq(ctx, oxbow.Scope{Tenant: f.Tenant, Name: f.Scope})
 	if err != nil {
@@ -185,7 +178,7 @@ func (r reader) ListRuns(ctx context.Context, f store.RunFilter) ([]oxbow.Run, e
 	}
 	w.add("r.scope = ?", seq)
 	w.runs(f)
-	return collect(ctx, r.q, "list runs", scanRun, selectRun+w.String()+latestRuns, append(w.args, f.Limit)...)
+	return collect(ctx, r.q, "list runs", scanRun, selectRun+w.String()+latestRuns+` LIMIT ?`, append(w.args, f.Limit)...)
 }
 
 // runs adds what a filter asks of a run beside its tenant and scope.

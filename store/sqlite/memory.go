@@ -123,13 +123,26 @@ func (r reader) Memories(ctx context.Context, tenant string, ids []string) ([]ox
 	return found, nil
 }
 
-// newestOf looks at the newest of each scope of a tenant, in which the inner
-// query takes the conditions of a filter. The index is in the order of one
-// scope, so a list of them all would sort all that the tenant has.
-var newestOf = []string{`SELECT` + memoryColumns + `, coalesce(c.body, '{}')
-	FROM scopes s CROSS JOIN memories m LEFT JOIN contents c ON c.id = m.content_id
-	WHERE s.tenant = ? AND +m.scope = s.seq AND m.seq IN (
-		SELECT m.seq FROM memories m LEFT JOIN contents c ON c.id = m.content_id`, newestFirst + ` LIMIT ?)` + newestFirst + ` LIMIT ?`}
+// overScopes makes the query of a list over all scopes of a tenant, newest first:
+// of rows that from calls as and id names, under conditions which hold them to a
+// scope s. The indexes are in the order of one scope. What is newest stands in the
+// scopes whose newest is, so one look into each scope finds those that are read.
+// Its arguments are those of the conditions, the tenant, the limit, those of the
+// conditions, and the limit twice.
+func overScopes(columns, from, as, id, order, conds string) string {
+	row := as + `.` + id
+	rows := `SELECT ` + row + ` FROM ` + from + conds + order
+	return `SELECT` + columns + ` FROM scopes s CROSS JOIN ` + from + `
+		WHERE s.seq IN (SELECT ` + as + `.scope
+				FROM (SELECT (` + rows + ` LIMIT 1) AS newest FROM scopes s WHERE s.tenant = ?) n CROSS JOIN ` + from + `
+				WHERE ` + row + ` = n.newest` + order + ` LIMIT ?)
+			AND +` + as + `.scope = s.seq AND ` + row + ` IN (` + rows + ` LIMIT ?)` + order + ` LIMIT ?`
+}
+
+// overScopesArgs gives its arguments.
+func (w *where) overScopesArgs(tenant string, limit int) []any {
+	return slices.Concat(w.args, []any{tenant, limit}, w.args, []any{limit, limit})
+}
 
 const newestFirst = ` ORDER BY m.said_at DESC, m.id DESC`
 
@@ -139,8 +152,8 @@ func (r reader) ListMemories(ctx context.Context, f store.MemoryFilter) ([]oxbow
 	if f.Scope == "" && f.Turn == "" {
 		w.add("m.scope = s.seq")
 		w.filter(f)
-		args := slices.Concat([]any{f.Tenant}, w.args, []any{f.Limit, f.Limit})
-		return collect(ctx, r.q, "list memories", scanMemory, newestOf[0]+w.String()+newestOf[1], args...)
+		query := overScopes(memoryColumns+`, coalesce(c.body, '{}')`, `memories m LEFT JOIN contents c ON c.id = m.content_id`, "m", "seq", newestFirst, w.String())
+		return collect(ctx, r.q, "list memories", scanMemory, query, w.overScopesArgs(f.Tenant, f.Limit)...)
 	}
 	w.add("s.tenant = ?", f.Tenant)
 	from, scope := selectMemory, "m.scope = ?"

@@ -334,3 +334,47 @@ func TestConversationIndex(t *testing.T) {
 		}
 	})
 }
+
+// TestListPlans holds the lists over all scopes to the indexes that are in the
+// order of one.
+func TestListPlans(t *testing.T) {
+	t.Parallel()
+	s := openMigrated(t, Config{})
+	for name, c := range map[string]struct{ query, index string }{
+		"memories": {overScopes(memoryColumns, "memories m", "m", "seq", newestFirst, " WHERE m.scope = s.seq"), "memories_said"},
+		"turns":    {overScopes(turnColumns, `turns t LEFT JOIN contents c ON c.id = t.content_id`, "t", "seq", latestTurns, " WHERE t.scope = s.seq"), "turns_said"},
+		"runs":     {overScopes(runColumns, "runs r", "r", "id", latestRuns, " WHERE r.scope = s.seq"), "runs_newest"},
+		"passes":   {overScopes(runColumns, "runs r", "r", "id", latestRuns, " WHERE r.scope = s.seq AND r.name = 'decay'"), "runs_about"},
+	} {
+		if name == "memories" {
+			c.query = strings.Replace(c.query, "SELECT"+memoryColumns, "SELECT m.id", 1)
+		}
+		rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+c.query, (&where{}).overScopesArgs("home", 9)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by, sorts := 0, 0
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(detail, c.index) {
+				by++
+			}
+			if strings.Contains(detail, "ORDER BY") {
+				sorts++
+			}
+			if strings.HasPrefix(detail, "SCAN") && detail != "SCAN n" {
+				t.Errorf("a list of %s reads everything: %s", name, detail)
+			}
+		}
+		if err := rows.Close(); err != nil || rows.Err() != nil {
+			t.Fatal(err, rows.Err())
+		}
+		if by != 2 || sorts != 2 { // of the scopes, and of what is shown; none of a whole scope
+			t.Errorf("a list of %s goes %d times by %s and sorts %d times, want twice each", name, by, c.index, sorts)
+		}
+	}
+}

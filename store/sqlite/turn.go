@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
@@ -51,13 +50,7 @@ func (r reader) Turn(ctx context.Context, tenant, id string) (oxbow.Turn, error)
 	return found[0], nil
 }
 
-// newestTurns is what newestOf is for memories.
-const (
-	newestTurns = `SELECT` + turnColumns + `
-		FROM scopes s CROSS JOIN turns t LEFT JOIN contents c ON c.id = t.content_id
-		WHERE s.tenant = ? AND +t.scope = s.seq AND t.seq IN (SELECT t.seq FROM turns t`
-	latestTurns = ` ORDER BY t.at DESC, t.id DESC LIMIT ?`
-)
+const latestTurns = ` ORDER BY t.at DESC, t.id DESC`
 
 // ListTurns implements store.TurnReader.
 func (r reader) ListTurns(ctx context.Context, f store.TurnFilter) ([]oxbow.Turn, error) {
@@ -65,8 +58,8 @@ func (r reader) ListTurns(ctx context.Context, f store.TurnFilter) ([]oxbow.Turn
 	if f.Scope == "" {
 		w.add("t.scope = s.seq")
 		w.turns(f)
-		args := slices.Concat([]any{f.Tenant}, w.args, []any{f.Limit, f.Limit})
-		return collect(ctx, r.q, "list turns", scanTurn, newestTurns+w.String()+latestTurns+`)`+latestTurns, args...)
+		query := overScopes(turnColumns, `turns t LEFT JOIN contents c ON c.id = t.content_id`, "t", "seq", latestTurns, w.String())
+		return collect(ctx, r.q, "list turns", scanTurn, query, w.overScopesArgs(f.Tenant, f.Limit)...)
 	}
 	seq, err := r.scopeSeq(ctx, oxbow.Scope{Tenant: f.Tenant, Name: f.Scope})
 	if err != nil {
@@ -74,7 +67,7 @@ func (r reader) ListTurns(ctx context.Context, f store.TurnFilter) ([]oxbow.Turn
 	}
 	w.add("t.scope = ?", seq)
 	w.turns(f)
-	return collect(ctx, r.q, "list turns", scanTurn, selectTurn+w.String()+latestTurns, append(w.args, f.Limit)...)
+	return collect(ctx, r.q, "list turns", scanTurn, selectTurn+w.String()+latestTurns+` LIMIT ?`, append(w.args, f.Limit)...)
 }
 
 // turns adds what a filter asks of a turn beside its tenant and scope.

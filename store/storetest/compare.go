@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/oxbow-memory/oxbow"
@@ -122,6 +123,13 @@ func (f *fixture) wantOrder(ids []string, names ...string) {
 		}
 		f.Fatalf("got %q, want %q", ids, names)
 	}
+}
+
+// later orders names by what they are called, the greatest first, as lists order
+// what stands at one instant.
+func (f *fixture) later(names ...string) []string {
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(f.id(b), f.id(a)) })
+	return names
 }
 
 // hitIDs gives the ids of hits.

@@ -91,8 +91,9 @@ func testRuns(t *testing.T, s store.Store) {
 		d.About, e.About, e.StartedAt = b.About, b.About, b.StartedAt.Add(time.Minute)
 		put(f, d)
 		put(f, e)
-		list(store.RunFilter{Limit: 2}, "e", "d")
-		list(store.RunFilter{Limit: 2, AfterID: f.id("d")}, "b", "c")
+		tied := f.later("b", "d")
+		list(store.RunFilter{Limit: 2}, "e", tied[0])
+		list(store.RunFilter{Limit: 2, AfterID: f.id(tied[0])}, tied[1], "c")
 	})
 
 	t.Run("lets a ledger key be claimed once", func(t *testing.T) {

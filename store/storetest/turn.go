@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -202,5 +203,15 @@ func testTurns(t *testing.T, s store.Store) {
 		list(store.TurnFilter{Since: start.Add(2 * time.Hour)}, "d", "c")
 		list(store.TurnFilter{Limit: 2}, "d", "c")
 		list(store.TurnFilter{Limit: 2, AfterID: f.id("c")}, "b", "a")
+		for i, name := range []string{"e", "f", "g"} { // in scopes of their own, at the same instant as d
+			same := f.turn(name, 3)
+			same.Scope = oxbow.Scope{Tenant: f.scope.Tenant, Name: "more" + strconv.Itoa(i)}
+			f.lock(same.Scope)
+			f.addTurns(same)
+		}
+		tied := f.later("d", "e", "f", "g")
+		list(store.TurnFilter{Limit: 2}, tied[:2]...)
+		list(store.TurnFilter{Limit: 2, AfterID: f.id(tied[1])}, tied[2:]...)
+		list(store.TurnFilter{Limit: 3, AfterID: f.id(tied[2])}, tied[3], "c", "b")
 	})
 }
