@@ -98,6 +98,7 @@ func (e *Engine) Remember(ctx context.Context, s Statement) (w Written, err erro
 func endWrite(span trace.Span, w Written, err error) {
 	if err == nil {
 		span.Records(1)
+		span.Record(w.Memory.ID)
 		span.Run(w.Run)
 	}
 	span.End(err)

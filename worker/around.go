@@ -11,6 +11,7 @@ import (
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/trace"
 	"github.com/oxbow-memory/oxbow/jobs"
+	"github.com/oxbow-memory/oxbow/store"
 )
 
 // around stands around every attempt at a job: it has a span and tells how it
@@ -20,7 +21,7 @@ func (w *Worker) around(ctx context.Context, row *rivertype.JobRow, work func(co
 		Run string `json:"run"`
 	}
 	_ = json.Unmarshal(row.EncodedArgs, &about) // arguments that are none are the job's own affair
-	ctx, span := trace.Job(ctx, row.Kind, about.Run, row.Attempt)
+	ctx, span := trace.Job(ctx, row.Kind, about.Run, row.Attempt, store.EnqueuedIn(row))
 	began, outcome := time.Now(), jobs.OutcomeRetried
 	var failed error
 	defer func() {

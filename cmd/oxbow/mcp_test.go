@@ -74,10 +74,10 @@ type server struct {
 	said    *lines
 }
 
-func startServer(t *testing.T, db string) *server {
+func startServer(t *testing.T, db string, env ...string) *server {
 	t.Helper()
 	s := &server{process: exec.Command("oxbow", "mcp", "--db", db), said: &lines{}}
-	s.process.Stderr = s.said
+	s.process.Stderr, s.process.Env = s.said, append(os.Environ(), env...)
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).
 		Connect(t.Context(), &sdk.CommandTransport{Command: s.process}, nil)
 	if err != nil {

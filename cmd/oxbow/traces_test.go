@@ -8,15 +8,18 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	otlpspans "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/oxbow-memory/oxbow/internal/pgtest"
 	"github.com/oxbow-memory/oxbow/llm/llmtest"
 	"github.com/oxbow-memory/oxbow/llm/offline"
 )
@@ -186,11 +189,90 @@ func (r *receiver) check(t *testing.T) {
 	under("create_memory", "POST /v1/memories")
 	under("search_memory", "POST /v1/recall")
 	under("chat small", "job expiry")
+	r.linked(t, "job expiry", "create_memory")
 	if r.of != "oxbow" || r.auth != "let me" {
 		t.Errorf("the service is %q, the header %q", r.of, r.auth)
 	}
 	for _, secret := range []string{"secretword", "secretperson", "secretquestion", "secretkey", "default"} {
 		if bytes.Contains(r.raw, []byte(secret)) {
+			t.Errorf("the collector was sent %q", secret)
+		}
+	}
+}
+
+// linked looks whether a job's span leads to the one that it was enqueued in.
+func (r *receiver) linked(t *testing.T, job, to string) {
+	t.Helper()
+	if len(r.by[job]) == 0 || len(r.by[to]) == 0 {
+		t.Fatalf("there is no span %q or %q", job, to)
+	}
+	j, from := r.by[job][0], r.by[to][0]
+	if len(j.Links) != 1 || !bytes.Equal(j.Links[0].SpanId, from.SpanId) || bytes.Equal(j.TraceId, from.TraceId) {
+		t.Errorf("%s has the links %v, and %s is %x", job, j.Links, to, from.SpanId)
+	}
+}
+
+// TestTracesOfClients starts oxbow mcp as a client does, with a collector on
+// loopback, and looks at what it was sent when the client has left.
+func TestTracesOfClients(t *testing.T) {
+	t.Parallel()
+	for name, db := range map[string]func(*testing.T) string{
+		"SQLite":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "oxbow.db") },
+		"Postgres": func(t *testing.T) string { return pgtest.URL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tracesOfClient(t, db(t))
+		})
+	}
+}
+
+func tracesOfClient(t *testing.T, db string) {
+	t.Helper()
+	collector := receive(t)
+	s := startServer(t, db, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.srv.URL)
+	ask := func(tool string, args map[string]any) *sdk.CallToolResult {
+		t.Helper()
+		res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args,
+			Meta: sdk.Meta{"traceparent": "00-0102030405060708090a0b0c0d0e0f10-0102030405060708-01"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	written := s.call(t, "memory_write", map[string]any{"text": "I like secretword tea", "scope": "user:secretperson"})["memory"].(map[string]any)
+	until(t, "it is judged", func() bool { return s.call(t, "memory_get", map[string]any{"id": written["id"]})["pending"] == false })
+	ask("memory_query", map[string]any{"query": "which tea, secretquestion?", "scope": "user:secretperson"})
+	if !ask("memory_get", map[string]any{"id": "secretid"}).IsError {
+		t.Error("an unknown id was found")
+	}
+	if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "secrettool"}); err == nil {
+		t.Error("an unknown tool was called")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	collector.mu.Lock()
+	defer collector.mu.Unlock()
+	in := func(child, parent string) {
+		t.Helper()
+		for _, c := range collector.by[child] {
+			for _, p := range collector.by[parent] {
+				if bytes.Equal(c.ParentSpanId, p.SpanId) {
+					return
+				}
+			}
+		}
+		t.Errorf("no %s stands under %s", child, parent)
+	}
+	in("create_memory", "tools/call memory_write")
+	in("search_memory", "tools/call memory_query")
+	collector.linked(t, "job contradiction", "create_memory")
+	if got := collector.by["tools/call memory_query"]; len(got) != 1 || fmt.Sprintf("%x", got[0].TraceId) != "0102030405060708090a0b0c0d0e0f10" {
+		t.Errorf("the caller's trace is not gone on with: %v", got)
+	}
+	for _, secret := range []string{"secret", "default"} {
+		if bytes.Contains(collector.raw, []byte(secret)) {
 			t.Errorf("the collector was sent %q", secret)
 		}
 	}

@@ -28,7 +28,7 @@ var layers = map[string][]string{
 	"internal/eval": {".", "llm", "store", "recall", "internal/text"},
 
 	"migrations":      {"."},
-	"store":           {".", "internal/text"},
+	"store":           {".", "internal/text", "internal/trace"},
 	"store/sqlite":    {".", "store", "migrations", "internal/text"},
 	"store/postgres":  {".", "store", "migrations", "internal/text"},
 	"store/storetest": {".", "store", "internal/text"},
@@ -61,7 +61,7 @@ var layers = map[string][]string{
 
 	// Doors know the words of what the use cases take and give, and no more.
 	"api": {".", "engine", "store", "recall", "internal/access"},
-	"mcp": {".", "engine", "store", "recall", "internal/access"},
+	"mcp": {".", "engine", "store", "recall", "internal/access", "internal/trace"},
 	"web": {".", "engine", "store", "recall", "internal/access", "internal/text"},
 
 	"cmd/oxbow": {anything},

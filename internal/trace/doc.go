@@ -10,6 +10,6 @@
 // a memory, a prompt or a key, nor the name of a tenant or a scope, which may be
 // a person's, nor the words of an error.
 //
-// Package engine, the worker and the judges that send requests import it, and
-// cmd, which alone knows where spans are sent.
+// Package engine, the store, the worker, the door for agents and the judges that
+// send requests import it, and cmd, which alone knows where spans are sent.
 package trace

@@ -18,6 +18,7 @@ const (
 	DeleteMemory = "delete_memory"
 	Chat         = "chat"
 	Embeddings   = "embeddings"
+	executeTool  = "execute_tool"
 )
 
 // The attributes.
@@ -29,7 +30,13 @@ const (
 	inputTokens  = "gen_ai.usage.input_tokens"
 	outputTokens = "gen_ai.usage.output_tokens"
 	cachedTokens = "gen_ai.usage.cache_read.input_tokens"
+	recordID     = "gen_ai.memory.record.id"
+	toolName     = "gen_ai.tool.name"
+	promptName   = "gen_ai.prompt.name"
 	errorType    = "error.type"
+
+	mcpMethod = "mcp.method.name"
+	transport = "network.transport"
 
 	httpMethod = "http.request.method"
 	httpRoute  = "http.route"
@@ -43,6 +50,10 @@ const (
 	question     = "oxbow.judge.question"
 	modelOutcome = "oxbow.judge.outcome"
 )
+
+// toolError is the error.type of a tool that refuses, which is no error of the
+// protocol.
+const toolError = "tool_error"
 
 // The values of gen_ai.provider.name: ours for memories, and for models the form
 // of the interface that is spoken, whoever answers.

@@ -5,6 +5,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
@@ -103,16 +104,49 @@ func (s Span) Spent(in, out, cached int, outcome string) {
 	}
 }
 
-// Job begins a span of an attempt at a job, and tells the log which job it is.
-func Job(ctx context.Context, kind, run string, attempt int) (context.Context, Span) {
+// Record says which memory it is about, when it is about one. Its id is random and
+// says nothing of it.
+func (s Span) Record(id string) {
+	if s.span != nil && id != "" {
+		s.set(attribute.String(recordID, id))
+	}
+}
+
+// Job begins a span of an attempt at a job, and tells the log which job it is. The
+// span begins a trace, because a job may run days after what enqueued it, and is
+// linked to the span that from names (Carried).
+func Job(ctx context.Context, kind, run string, attempt int, from string) (context.Context, Span) {
 	ctx = context.WithValue(ctx, jobKey{}, job{kind, run})
 	t := tracer(ctx)
 	if t == nil {
 		return ctx, Span{}
 	}
 	ctx, s := start(ctx, t, "job "+kind, trace.SpanKindConsumer, attribute.String(jobKind, kind), attribute.Int(jobAttempt, attempt))
+	if c := named(from); c.IsValid() {
+		s.span.AddLink(trace.Link{SpanContext: c})
+	}
 	s.Run(run)
 	return ctx, s
+}
+
+// carriedIn is the name of W3C Trace Context for what Carried gives, and of the
+// property of a request of the Model Context Protocol that names its caller's span.
+const carriedIn = "traceparent"
+
+// Carried names the span of a context for who goes on with it elsewhere; "" when
+// nobody makes spans.
+func Carried(ctx context.Context) string {
+	if tracer(ctx) == nil {
+		return ""
+	}
+	to := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, to)
+	return to[carriedIn]
+}
+
+// named gives the span that Carried names; what is none is not valid.
+func named(s string) trace.SpanContext {
+	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{carriedIn: s}))
 }
 
 // Ended says how an attempt at a job ended.

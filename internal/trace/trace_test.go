@@ -57,7 +57,7 @@ func TestSpans(t *testing.T) {
 	t.Run("are named and described by the conventions, each under the one it was made in", func(t *testing.T) {
 		t.Parallel()
 		ctx, kept := setup(t)
-		ctx, job := trace.Job(ctx, "extract", "run1", 2)
+		ctx, job := trace.Job(ctx, "extract", "run1", 2, "")
 		inner, model := trace.Model(ctx, trace.Chat, "small", "relate")
 		_, memory := trace.Memory(inner, trace.SearchMemory)
 		memory.Records(3)
@@ -89,10 +89,63 @@ func TestSpans(t *testing.T) {
 		same(t, "the job's", attrs(got[2]), map[string]string{"oxbow.job.kind": "extract", "oxbow.job.attempt": "2", "oxbow.job.outcome": "retried", "oxbow.run.id": "run1"})
 	})
 
+	t.Run("of jobs are linked to where they were enqueued, and begin traces of their own", func(t *testing.T) {
+		t.Parallel()
+		ctx, kept := setup(t)
+		if from := trace.Carried(ctx); from != "" {
+			t.Errorf("outside of a span %q is carried", from)
+		}
+		inner, write := trace.Memory(ctx, trace.CreateMemory)
+		from := trace.Carried(inner)
+		write.Record("m1")
+		write.End(nil)
+		for _, f := range []string{from, "", "nonsense", "00-00000000000000000000000000000000-0000000000000000-01"} {
+			_, job := trace.Job(ctx, "rate", "", 1, f)
+			job.End(nil)
+		}
+		got := kept.GetSpans()
+		same(t, "the memory's", attrs(got[0]), map[string]string{"gen_ai.operation.name": "create_memory", "gen_ai.provider.name": "oxbow", "gen_ai.memory.record.id": "m1"})
+		for i, job := range got[1:] {
+			if job.Parent.IsValid() || job.SpanContext.TraceID() == got[0].SpanContext.TraceID() {
+				t.Error("a job goes on with the trace of what enqueued it")
+			}
+			if i == 0 && (len(job.Links) != 1 || job.Links[0].SpanContext.SpanID() != got[0].SpanContext.SpanID()) || i > 0 && len(job.Links) != 0 {
+				t.Errorf("job %d has the links %+v", i, job.Links)
+			}
+		}
+	})
+
+	t.Run("of requests stand under the caller's, or under what they came in by", func(t *testing.T) {
+		t.Parallel()
+		ctx, kept := setup(t)
+		_, s := trace.Request(ctx, trace.Asked{Method: "tools/call", Tool: "memory_query", From: "00-0102030405060708090a0b0c0d0e0f10-0102030405060708-01"})
+		s.Refused()
+		s.End(nil)
+		post, outer := trace.Memory(ctx, trace.SearchMemory)
+		_, s = trace.Request(post, trace.Asked{Method: "prompts/get", Prompt: "context"})
+		s.End(nil)
+		_, s = trace.Request(post, trace.Asked{Method: "tools/list", From: "00-0102030405060708090a0b0c0d0e0f10-0102030405060708-01"})
+		s.End(nil)
+		outer.End(nil)
+		got := kept.GetSpans()
+		if got[0].Name != "tools/call memory_query" || got[0].SpanKind != otel.SpanKindServer || got[0].Parent.TraceID().String() != "0102030405060708090a0b0c0d0e0f10" {
+			t.Errorf("got %+v", got[0])
+		}
+		same(t, "the tool's", attrs(got[0]), map[string]string{"mcp.method.name": "tools/call", "gen_ai.operation.name": "execute_tool",
+			"gen_ai.tool.name": "memory_query", "network.transport": "pipe", "error.type": "tool_error"})
+		same(t, "the prompt's", attrs(got[1]), map[string]string{"mcp.method.name": "prompts/get", "gen_ai.prompt.name": "context", "network.transport": "tcp"})
+		if got[1].Parent.SpanID() != got[3].SpanContext.SpanID() {
+			t.Error("a request does not stand under what it came in by")
+		}
+		if got[2].Parent.SpanID().String() != "0102030405060708" || len(got[2].Links) != 1 || got[2].Links[0].SpanContext.SpanID() != got[3].SpanContext.SpanID() {
+			t.Errorf("a request whose caller is named is %+v", got[2])
+		}
+	})
+
 	t.Run("are not begun anew under a trace that is sampled out", func(t *testing.T) {
 		t.Parallel()
 		ctx, kept := setup(t, sdk.WithSampler(sdk.NeverSample()))
-		ctx, job := trace.Job(ctx, "extract", "", 1)
+		ctx, job := trace.Job(ctx, "extract", "", 1, "")
 		_, s := trace.Memory(ctx, trace.SearchMemory)
 		s.End(nil)
 		job.End(nil)
@@ -165,7 +218,7 @@ func TestLogs(t *testing.T) {
 	log := slog.New(trace.Logs(slog.NewJSONHandler(&b, nil)))
 	ctx, kept := setup(t)
 	log.InfoContext(ctx, "outside")
-	ctx, s := trace.Job(ctx, "extract", "run1", 1)
+	ctx, s := trace.Job(ctx, "extract", "run1", 1, "")
 	log.With(slog.String("a", "b")).InfoContext(ctx, "inside")
 	s.End(nil)
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")

@@ -38,6 +38,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/store"
@@ -142,7 +143,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	// transaction that notifies holds a lock of the whole server until its
 	// commit is on the disk, and a worker fetches no more often anyway.
 	s.river, err = river.NewClient(riverpgxv5.New(pool),
-		&river.Config{Logger: quiet(), Schema: s.schema, FetchCooldown: notifyEvery})
+		&river.Config{Logger: quiet(), Schema: s.schema, FetchCooldown: notifyEvery, Middleware: []rivertype.Middleware{store.NamesSpan()}})
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("make the queue's client: %w", err)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/store"
@@ -99,7 +100,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s.reader = reader{q: direct{read}, policies: &store.Policies{}}
 	// River tells workers of an insert at most once per FetchCooldown; a job
 	// that falls into the gap would wait for the next poll.
-	s.river, err = river.NewClient(inserting{riversqlite.New(write)}, &river.Config{Logger: quiet(), FetchCooldown: river.FetchCooldownMin})
+	s.river, err = river.NewClient(inserting{riversqlite.New(write)},
+		&river.Config{Logger: quiet(), FetchCooldown: river.FetchCooldownMin, Middleware: []rivertype.Middleware{store.NamesSpan()}})
 	if err != nil {
 		return nil, fmt.Errorf("make the queue's client: %w", err)
 	}
