@@ -19,6 +19,13 @@ type Card struct {
 	Verdicts []oxbow.Verdict  // that touch it
 	Others   map[string]Named // the memories that links and verdicts name
 	Turn     *oxbow.Turn      // what it was said in; nil when it was written directly
+	// Since is when it was last said, released or restored to be believed, and Until
+	// when that was over; zero when it never was, and while it is.
+	Since, Until time.Time
+	Zone         *time.Location // of the scope
+	// Ends says until when it holds: the end of a day in the scope's zone, or an
+	// instant. Empty when it has no date.
+	Ends string
 }
 
 // Wording is what a memory said from an instant on.
@@ -47,6 +54,9 @@ func (e *Engine) Card(ctx context.Context, tenant, id string) (Card, error) {
 		return c, err
 	}
 	c.Policy = settings.Policy
+	c.Zone = settings.Location()
+	c.Since, c.Until = believed(story, c.Zone)
+	c.Ends = ends(m.ExpiresAt, c.Zone)
 	if c.Wordings, err = e.wordings(ctx, tenant, story); err != nil {
 		return c, err
 	}
@@ -68,6 +78,40 @@ func (e *Engine) Card(ctx context.Context, tenant, id string) (Card, error) {
 		}
 	}
 	return c, nil
+}
+
+// believed reads from the log when a memory last became active, and what ended that.
+func believed(s Story, zone *time.Location) (since, until time.Time) {
+	was := oxbow.Status("")
+	for _, l := range s.Lines {
+		if l.Event.After.Status == nil {
+			continue
+		}
+		is := *l.Event.After.Status
+		switch {
+		case is == oxbow.Active && was == "":
+			since, until = s.Memory.SaidAt.In(zone), time.Time{}
+		case is == oxbow.Active && was != oxbow.Active:
+			since, until = l.At.In(zone), time.Time{}
+		case is != oxbow.Active && was == oxbow.Active:
+			until = l.At.In(zone)
+		}
+		was = is
+	}
+	return since, until
+}
+
+// ends says when a date is over. One that was given as a day is over at its end,
+// so that day is the last one that it holds on.
+func ends(t time.Time, zone *time.Location) string {
+	if t.IsZero() {
+		return ""
+	}
+	at := t.In(zone)
+	if at.Hour() == 0 && at.Minute() == 0 && at.Second() == 0 {
+		return "the end of " + Day(at.Add(-time.Second)) + " (" + zone.String() + ")"
+	}
+	return at.Format("2 January 2006 15:04 MST")
 }
 
 func neighbours(c Card) []string {

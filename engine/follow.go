@@ -61,6 +61,16 @@ func (e *Engine) Follow(ctx context.Context, f store.EventFilter, tick <-chan ti
 	}
 }
 
+// NewestEvent gives an AfterSeq behind which Follow finds what comes from now on,
+// for a caller that must not miss what comes before Follow has begun.
+func (e *Engine) NewestEvent(ctx context.Context, tenant string) (int64, error) {
+	newest, err := e.st.Events(ctx, store.EventFilter{Tenant: tenant, Newest: true, Limit: 1})
+	if err != nil || len(newest) == 0 {
+		return -1, err // 0 would let Follow look for itself
+	}
+	return newest[0].Seq, nil
+}
+
 // ended is no error when the caller wanted the end.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {

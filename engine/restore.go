@@ -18,19 +18,28 @@ type Restoration struct {
 	Replace bool
 	// ExpiresAt is the new date, which a memory past its date needs.
 	ExpiresAt time.Time
+	// LastDay gives the new date as a day, such as 2027-03-31, of the scope's zone.
+	LastDay string
 }
 
 // Restore makes a memory active again and starts its idle clock anew. The
 // operator's word is kept as a verdict, so no judge undoes it.
 func (e *Engine) Restore(ctx context.Context, tenant, id string, r Restoration) (Written, error) {
 	return e.act(ctx, tenant, id, "restore", func(ctx context.Context, tx store.Tx, s oxbow.ScopeSettings, run oxbow.Run, m oxbow.Memory) error {
+		if r.LastDay != "" {
+			day, err := time.ParseInLocation(time.DateOnly, r.LastDay, s.Location())
+			if err != nil {
+				return oxbow.Errorf(oxbow.CodeInvalid, "%q is no date: write it as 2027-03-31", r.LastDay)
+			}
+			r.ExpiresAt = day.AddDate(0, 0, 1)
+		}
 		switch {
 		case m.Status == oxbow.Active:
 			return nil
 		case m.Status == oxbow.Erased:
 			return oxbow.Errorf(oxbow.CodeConflict, "the memory %s was erased; nothing of it is left", m.ID)
 		case !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(run.About) && r.ExpiresAt.IsZero():
-			return oxbow.Errorf(oxbow.CodeConflict, "the memory %s ended by itself: give a new date with --expires", m.ID)
+			return oxbow.Errorf(oxbow.CodeConflict, "the memory %s ended by itself: give a new last day (--expires on the command line)", m.ID)
 		case !r.ExpiresAt.IsZero() && !r.ExpiresAt.After(run.About):
 			return oxbow.Errorf(oxbow.CodeInvalid, "the new date has passed already: give a later one")
 		}

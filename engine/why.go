@@ -343,7 +343,10 @@ func (t teller) present(s oxbow.ScopeSettings, links []oxbow.Link, now time.Time
 		out = append(out, "Now it is active by name, but past its end: it is not recalled, and the next pass retires it.")
 	default:
 		fades := "it never fades"
-		if !t.m.FadesAt.IsZero() {
+		switch {
+		case !t.m.ExpiresAt.IsZero() && !t.m.FadesFirst():
+			fades = "it ends by itself on " + t.day(t.m.ExpiresAt.Add(-time.Second))
+		case !t.m.FadesAt.IsZero():
 			fades = "unused, it fades on " + t.day(t.m.FadesAt)
 		}
 		out = append(out, fmt.Sprintf("Now it is active, confidence %.2f, strength %.2f; %s.", t.m.Confidence(), strength, fades))

@@ -2,12 +2,12 @@ package web
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
@@ -21,7 +21,7 @@ var done = map[string]string{
 	"archived": "Archived. It can be restored.", "restored": "Restored: it is believed again, and its idle clock starts anew.",
 	"released": "Released from quarantine, and judged now.", "edited": "Changed. Its words are judged anew.", "erased": "Erased: its words are gone everywhere, and a tombstone stays.",
 	"kept": "Decided. The other one was set aside, and the decision binds every judge.", "started": "Started. Its run is in the list.",
-	"retried": "The job runs again.", "cancelled": "The job is cancelled.", "paused": "Paused.", "resumed": "Resumed.",
+	"retried": "The job runs again.", "cancelled": "The job is cancelled.", "stopped": "The run is cancelled. What it did so far stays.", "paused": "Paused.", "resumed": "Resumed.",
 }
 
 func said(code string) string { return done[code] }
@@ -43,8 +43,22 @@ func (c *Console) act(path string, may oxbow.Permission, do func(ctx context.Con
 			c.fail(w, a, err)
 			return
 		}
+		// What changes a memory stands in the audit log; this says who did the rest.
+		c.cfg.Log.InfoContext(r.Context(), "done by hand", slog.String("action", path), slog.String("actor", a.Actor), slog.String("tenant", a.Tenant))
 		http.Redirect(w, r, Root+page+"?did="+code, http.StatusSeeOther)
 	})
+}
+
+// backOf gives the page on which the form with this target stands.
+func backOf(target string) string {
+	parts := strings.Split(strings.TrimPrefix(target, Root), "/")
+	switch {
+	case len(parts) == 3 && (parts[0] == "memories" || parts[0] == "runs"):
+		return parts[0] + "/" + url.PathEscape(parts[1])
+	case parts[0] == "queues" || parts[0] == "discarded":
+		return "jobs"
+	}
+	return parts[0]
 }
 
 func (c *Console) acts() {
@@ -66,8 +80,16 @@ func (c *Console) acts() {
 		if !slices.Contains(engine.Passes, name) {
 			return "", "", oxbow.Errorf(oxbow.CodeInvalid, "there is no job %q to start here: use %s", name, text.OneOf(engine.Passes))
 		}
-		_, err := a.e.RunJob(ctx, engine.Order{Name: name, Tenant: a.Tenant})
+		order := engine.Order{Name: name, Tenant: a.Tenant}
+		if scope := a.PostFormValue("scope"); scope != "" {
+			order.Scopes = []string{scope}
+		}
+		_, err := a.e.RunJob(ctx, order)
 		return "runs", "started", err
+	})
+	c.act("runs/{id}/cancel", oxbow.MayMaintain, func(ctx context.Context, a ask) (string, string, error) {
+		run, err := a.e.CancelRun(ctx, a.Tenant, a.PathValue("id"))
+		return "runs/" + run.ID, "stopped", err
 	})
 	c.actOnJob("retry", "retried", (*engine.Engine).RetryJob)
 	c.actOnJob("cancel", "cancelled", (*engine.Engine).CancelJob)
@@ -113,14 +135,6 @@ func edit(ctx context.Context, a ask) (string, string, error) {
 }
 
 func restore(ctx context.Context, a ask) (string, string, error) {
-	r := engine.Restoration{Replace: a.PostFormValue("replace") != ""}
-	if day := a.PostFormValue("expires"); day != "" {
-		t, err := time.Parse(time.DateOnly, day)
-		if err != nil {
-			return "", "", oxbow.Errorf(oxbow.CodeInvalid, "%q is no date: write it as 2027-03-31", day)
-		}
-		r.ExpiresAt = t.AddDate(0, 0, 1)
-	}
-	w, err := a.e.Restore(ctx, a.Tenant, a.PathValue("id"), r)
+	w, err := a.e.Restore(ctx, a.Tenant, a.PathValue("id"), engine.Restoration{Replace: a.PostFormValue("replace") != "", LastDay: a.PostFormValue("expires")})
 	return "memories/" + w.Memory.ID, "restored", err
 }

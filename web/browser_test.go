@@ -137,7 +137,9 @@ func (b *tab) look(path, theme string, width int64) {
 	var title string
 	var room, wide int64
 	var shot []byte
+	var faint, lost []string
 	b.do(chromedp.Navigate(b.srv.URL+web.Root+path), chromedp.WaitVisible("h1"), chromedp.Text("h1", &title),
+		chromedp.Evaluate(faintWords, &faint), chromedp.Evaluate(namelessFields, &lost),
 		chromedp.Evaluate(`document.documentElement.clientWidth`, &room), chromedp.Evaluate(`document.documentElement.scrollWidth`, &wide),
 		chromedp.FullScreenshot(&shot, 100))
 	if title == "" {
@@ -145,6 +147,12 @@ func (b *tab) look(path, theme string, width int64) {
 	}
 	if wide > room {
 		b.Errorf("%s is %d wide on a screen of %d (%s)", path, wide, room, theme)
+	}
+	for _, f := range faint {
+		b.Errorf("%s (%s) is hard to read: %s", path, theme, f)
+	}
+	for _, f := range lost {
+		b.Errorf("%s: %s", path, f)
 	}
 	name := strings.Trim(unsafeName.ReplaceAllString(path, "-"), "-")
 	if name == "" {
@@ -158,6 +166,36 @@ func (b *tab) look(path, theme string, width int64) {
 		b.Error(err)
 	}
 }
+
+// faintWords gives the words whose colours are nearer to each other than AA of the
+// Web Content Accessibility Guidelines lets them be: 4.5, and 3 for large words.
+const faintWords = `(() => {
+	const parts = c => { const m = c.match(/[\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m };
+	const light = c => { const [r, g, b] = c.map(v => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4 }); return 0.2126 * r + 0.7152 * g + 0.0722 * b };
+	const under = e => { for (; e; e = e.parentElement) { const c = parts(getComputedStyle(e).backgroundColor); if (c[3] === 1) return c } return [255, 255, 255, 1] };
+	const out = new Set();
+	for (const e of document.querySelectorAll("body *")) {
+		if (e.closest(".unseen, .skip, title, option") || !e.getClientRects().length || ![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
+		const s = getComputedStyle(e), size = parseFloat(s.fontSize), large = size >= 24 || size >= 18.66 && s.fontWeight >= 700;
+		const a = light(parts(e.closest("svg") ? s.fill : s.color).slice(0, 3)), b = light(under(e).slice(0, 3));
+		const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+		if (ratio < (large ? 3 : 4.5)) out.add(ratio.toFixed(2) + " of <" + e.tagName + " class=" + e.className + ">");
+	}
+	return [...out];
+})()`
+
+// namelessFields gives the fields without a label, the drawings and columns
+// without words, and headings that leave a level out.
+const namelessFields = `(() => {
+	const out = [];
+	for (const f of document.querySelectorAll("input:not([type=hidden]):not([hidden]), select, textarea")) if (!f.labels.length) out.push("a field has no label: " + f.name);
+	for (const s of document.querySelectorAll("svg[role=img]")) if (!s.getAttribute("aria-label").trim()) out.push("a drawing has no words");
+	for (const c of document.querySelectorAll("th")) if (!c.textContent.trim()) out.push("a column has no name");
+	let level = 0;
+	for (const h of document.querySelectorAll("h1, h2, h3")) { const l = Number(h.tagName[1]); if (l > level + 1) out.push("a heading leaves a level out: " + h.textContent); level = l }
+	for (const n of ["header", "nav", "main", "footer"]) if (document.querySelectorAll(n).length !== 1) out.push("there is not one " + n);
+	return out;
+})()`
 
 // keyboard walks from the top of a page to an action with the tab key alone.
 func (b *tab) keyboard(m oxbow.Memory) {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"net/url"
 	"slices"
 
 	"github.com/oxbow-memory/oxbow/engine"
@@ -25,12 +26,9 @@ type graphData struct {
 func (c *Console) named(ctx context.Context, a ask) (any, error) {
 	q := a.URL.Query()
 	d := graphData{Scope: q.Get("scope"), Words: q.Get("q"), Name: q.Get("name"), Texts: map[string]string{}}
-	scopes, err := a.e.Store().ListScopes(ctx, a.Tenant)
-	if err != nil {
+	var err error
+	if d.Scopes, err = a.scopes(); err != nil {
 		return nil, err
-	}
-	for _, s := range scopes {
-		d.Scopes = append(d.Scopes, s.Name)
 	}
 	if d.Scope == "" && len(d.Scopes) > 0 {
 		d.Scope = d.Scopes[0]
@@ -45,14 +43,14 @@ func (c *Console) named(ctx context.Context, a ask) (any, error) {
 	for _, m := range d.View.Memories {
 		d.Texts[m.ID] = m.Text
 	}
-	d.Drawing = drawingOf(d.View)
+	d.Drawing = drawingOf(d.View, func(name string) string { return "graph?" + url.Values{"scope": {d.Scope}, "name": {name}}.Encode() })
 	return d, nil
 }
 
 // drawingOf puts a node in the middle, what relates to it on the left and what it
 // relates to on the right. A neighbour on one side is drawn once, with the first
 // relation; the table has them all.
-func drawingOf(v engine.GraphView) graph {
+func drawingOf(v engine.GraphView, link func(name string) string) graph {
 	var left, right []node
 	var words []edge
 	for _, r := range v.Relations {
@@ -67,20 +65,20 @@ func drawingOf(v engine.GraphView) graph {
 	if len(left)+len(right) == 0 {
 		return graph{}
 	}
-	g := graph{Width: 3*nodeWidth + 2*columnGap, More: max(0, len(left)-mostNodes) + max(0, len(right)-mostNodes)}
+	g := graph{Width: 3*nodeWidth + 2*columnGap, About: "what it relates to; the table says the same", More: max(0, len(left)-mostNodes) + max(0, len(right)-mostNodes)}
 	left, right = left[:min(len(left), mostNodes)], right[:min(len(right), mostNodes)]
 	g.Height = max(len(left), len(right), 1)*(nodeHeight+nodeGap) + nodeGap
 	at, middle := nodeWidth+columnGap, g.Height/2-nodeHeight/2
-	g.Nodes = append(g.Nodes, node{X: at, Y: middle, ID: v.Node.Name, Text: v.Node.Name, Label: v.Node.Type, Here: true})
+	g.Nodes = append(g.Nodes, node{X: at, Y: middle, ID: v.Node.Name, Link: link(v.Node.Name), Text: v.Node.Name, Here: true})
 	for i, side := range [][]node{left, right} {
 		top := (g.Height - len(side)*(nodeHeight+nodeGap) + nodeGap) / 2
 		for k, n := range side {
 			n.X, n.Y = 2*i*(nodeWidth+columnGap), top+k*(nodeHeight+nodeGap)
 			words = append(words, edge{X1: n.X + (1-i)*nodeWidth, Y1: n.Y + nodeHeight/2, X2: at + i*nodeWidth, Y2: middle + nodeHeight/2, Label: n.Label})
-			n.Label = ""
+			n.Label, n.Link = "", link(n.ID)
 			g.Nodes = append(g.Nodes, n)
 		}
 	}
 	g.Edges = words
-	return g
+	return g.trimmed(len(left), len(right))
 }

@@ -24,6 +24,8 @@ type overviewData struct {
 	Runs    []oxbow.Run
 	Spend   []store.LLMCost
 	Workers int
+	// Undecided counts what waits for a person's decision.
+	Undecided string
 }
 
 func (c *Console) overview(ctx context.Context, a ask) (any, error) {
@@ -35,8 +37,27 @@ func (c *Console) overview(ctx context.Context, a ask) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	conflicts, err := a.e.Store().Conflicts(ctx, a.Tenant, pageSize)
+	if err != nil {
+		return nil, err
+	}
 	spend, err := a.e.Store().LLMCosts(ctx, a.Tenant, a.e.Now().AddDate(0, 0, -1))
-	return overviewData{Status: st, Order: oxbow.Statuses, Runs: runs, Spend: spend, Workers: st.Workers}, err
+	return overviewData{Status: st, Order: oxbow.Statuses, Runs: runs, Spend: spend, Workers: st.Workers,
+		Undecided: undecided(len(conflicts), st.Memories[oxbow.Quarantined])}, err
+}
+
+func undecided(conflicts, quarantined int) string {
+	var parts []string
+	switch {
+	case conflicts >= pageSize:
+		parts = append(parts, strconv.Itoa(pageSize)+" conflicts or more")
+	case conflicts > 0:
+		parts = append(parts, noun(conflicts, "conflict", "conflicts"))
+	}
+	if quarantined > 0 {
+		parts = append(parts, strconv.Itoa(quarantined)+" in quarantine")
+	}
+	return strings.Join(parts, ", ")
 }
 
 type memoriesData struct {
@@ -59,12 +80,8 @@ func (c *Console) memories(ctx context.Context, a ask) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	scopes, err := a.e.Store().ListScopes(ctx, a.Tenant)
-	if err != nil {
+	if d.Scopes, err = a.scopes(); err != nil {
 		return nil, err
-	}
-	for _, s := range scopes {
-		d.Scopes = append(d.Scopes, s.Name)
 	}
 	if d.Query != "" && d.Scope == "" && len(d.Scopes) > 0 {
 		d.Scope = d.Scopes[0]
@@ -128,6 +145,7 @@ type memoryData struct {
 	engine.Card
 	Curve   curve
 	Graph   graph
+	Near    []node // the same as a list
 	Changes []change
 }
 
@@ -142,7 +160,7 @@ func (c *Console) memory(ctx context.Context, a ask) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := memoryData{Card: card, Curve: curveOf(card, a.e.Now()), Graph: graphOf(card)}
+	d := memoryData{Card: card, Curve: curveOf(card, a.e.Now()), Graph: graphOf(card), Near: near(card)}
 	for i, w := range card.Wordings {
 		if i > 0 {
 			d.Changes = append(d.Changes, change{w, diff(card.Wordings[i-1].Text, w.Text)})
@@ -181,47 +199,81 @@ func (c *Console) scope(ctx context.Context, a ask) (any, error) {
 }
 
 type runsData struct {
-	Name  string
-	Rows  []oxbow.Run
-	Names []string
-	Plan  []plan
+	Name, Scope, Status string
+	Rows                []oxbow.Run
+	Full                bool // there may be more
+	Names, Scopes       []string
+	Statuses            []oxbow.RunStatus
+	Asked, In           string // the pass that is about to be started, and where
+	Plan                []plan
+	Planned             bool
+	Idle                string // the scopes in which it would change nothing
 }
 
 func (c *Console) runs(ctx context.Context, a ask) (any, error) {
-	d := runsData{Name: a.URL.Query().Get("name"), Names: engine.Passes}
+	q := a.URL.Query()
+	d := runsData{Name: q.Get("name"), Scope: q.Get("scope"), Status: q.Get("status"), Names: engine.Passes, In: q.Get("in"),
+		Statuses: []oxbow.RunStatus{oxbow.RunRunning, oxbow.RunDone, oxbow.RunStopped, oxbow.RunFailed}}
 	var err error
-	if d.Rows, err = a.e.Runs(ctx, store.RunFilter{Tenant: a.Tenant, Name: d.Name, Limit: pageSize}); err != nil {
+	if d.Scopes, err = a.scopes(); err != nil {
 		return nil, err
 	}
-	if job := a.URL.Query().Get("plan"); slices.Contains(engine.Passes, job) {
-		d.Plan, err = c.plan(ctx, a, job)
+	f := store.RunFilter{Tenant: a.Tenant, Scope: d.Scope, Name: d.Name, Status: oxbow.RunStatus(d.Status), Limit: pageSize}
+	if d.Rows, err = a.e.Runs(ctx, f); err != nil {
+		return nil, err
+	}
+	d.Full = len(d.Rows) == pageSize
+	if !slices.Contains(engine.Passes, q.Get("plan")) {
+		return d, nil
+	}
+	d.Asked, d.Planned = q.Get("plan"), q.Get("now") == ""
+	if d.Planned {
+		d.Plan, d.Idle, err = c.plan(ctx, a, d.Asked, d.In)
 	}
 	return d, err
 }
 
-// plan is what a dry run found in one scope.
-type plan struct {
-	Job, Scope string
-	Lines      []engine.PlannedChange
-	More       int
-	Braked     bool
+// scopes gives the names of the tenant's scopes, for a form.
+func (a ask) scopes() ([]string, error) {
+	all, err := a.e.Store().ListScopes(a.ctx(), a.Tenant)
+	names := make([]string, len(all))
+	for i, s := range all {
+		names[i] = s.Name
+	}
+	return names, err
 }
 
-func (c *Console) plan(ctx context.Context, a ask, job string) ([]plan, error) {
-	found, err := a.e.PlanJob(ctx, engine.Order{Name: job, Tenant: a.Tenant})
-	if err != nil {
-		return nil, err
+// plan is what a dry run found in one scope.
+type plan struct {
+	Scope  string
+	Lines  []engine.PlannedChange
+	More   int
+	Braked bool
+}
+
+func (c *Console) plan(ctx context.Context, a ask, job, scope string) (out []plan, idle string, err error) {
+	order := engine.Order{Name: job, Tenant: a.Tenant}
+	if scope != "" {
+		order.Scopes = []string{scope}
 	}
-	var out []plan
+	found, err := a.e.PlanJob(ctx, order)
+	if err != nil {
+		return nil, "", err
+	}
+	var none []string
 	for _, p := range found {
+		if len(p.Changes) == 0 {
+			none = append(none, p.Scope.Name)
+			continue
+		}
 		shown := p.Changes[:min(len(p.Changes), pageSize)]
 		lines, err := a.e.PlanLines(ctx, a.Tenant, shown)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		out = append(out, plan{job, p.Scope.Name, lines, len(p.Changes) - len(shown), p.Braked})
+		out = append(out, plan{p.Scope.Name, lines, len(p.Changes) - len(shown), p.Braked})
 	}
-	return out, nil
+	return out, strings.Join(none, ", "), nil
 }
 
 type runData struct {
@@ -261,6 +313,7 @@ func (c *Console) run(ctx context.Context, a ask) (any, error) {
 
 type jobsData struct {
 	State  string
+	Kind   string
 	States []string
 	Queues []store.QueueStat
 	Jobs   []store.Job
@@ -270,8 +323,8 @@ type jobsData struct {
 
 func (c *Console) jobs(ctx context.Context, a ask) (any, error) {
 	q := a.URL.Query()
-	d := jobsData{State: q.Get("state"), States: store.JobStates}
-	f := store.JobFilter{Tenant: a.Tenant, State: d.State, Limit: pageSize}
+	d := jobsData{State: q.Get("state"), Kind: strings.TrimSpace(q.Get("kind")), States: store.JobStates}
+	f := store.JobFilter{Tenant: a.Tenant, State: d.State, Kind: d.Kind, Limit: pageSize}
 	f.BeforeID, _ = strconv.ParseInt(q.Get("before"), 10, 64)
 	var err error
 	if d.State != "" && !slices.Contains(store.JobStates, d.State) {
@@ -286,7 +339,7 @@ func (c *Console) jobs(ctx context.Context, a ask) (any, error) {
 		return nil, err
 	}
 	if len(d.Jobs) == pageSize {
-		d.Next = "?" + url.Values{"state": {d.State}, "before": {strconv.FormatInt(d.Jobs[pageSize-1].ID, 10)}}.Encode()
+		d.Next = "?" + url.Values{"state": {d.State}, "kind": {d.Kind}, "before": {strconv.FormatInt(d.Jobs[pageSize-1].ID, 10)}}.Encode()
 	}
 	d.Given, err = a.e.Store().ListDiscarded(ctx, a.Tenant, 20)
 	return d, err
@@ -358,27 +411,42 @@ func (c *Console) review(ctx context.Context, a ask) (any, error) {
 type eventsData struct {
 	Scope, Memory, Type string
 	Types               []oxbow.EventType
+	Scopes              []string
 	Rows                []eventRow
 	Next                string
 	Live                bool
+	From                string // the same events, as they come
+}
+
+// events gives the filter that a URL asks for.
+func (a ask) events() (store.EventFilter, error) {
+	q := a.URL.Query()
+	f := store.EventFilter{Tenant: a.Tenant, Scope: q.Get("scope")}
+	var err error
+	if t := q.Get("type"); t != "" {
+		if f.Types, err = engine.EventTypesOf([]string{t}); err != nil {
+			return f, err
+		}
+	}
+	if m := strings.TrimSpace(q.Get("memory")); m != "" {
+		f.Memory, err = a.e.Store().Resolve(a.ctx(), a.Tenant, "memory", m)
+	}
+	return f, err
 }
 
 func (c *Console) events(ctx context.Context, a ask) (any, error) {
 	q := a.URL.Query()
-	d := eventsData{Scope: q.Get("scope"), Memory: q.Get("memory"), Type: q.Get("type"), Types: oxbow.EventTypes, Live: q.Get("live") != ""}
-	f := store.EventFilter{Tenant: a.Tenant, Scope: d.Scope, Newest: true, Limit: pageSize}
+	d := eventsData{Scope: q.Get("scope"), Memory: strings.TrimSpace(q.Get("memory")), Type: q.Get("type"), Types: oxbow.EventTypes, Live: q.Get("live") != ""}
+	f, err := a.events()
+	if err != nil {
+		return nil, err
+	}
+	f.Newest, f.Limit = true, pageSize
 	f.AfterSeq, _ = strconv.ParseInt(q.Get("before"), 10, 64)
-	var err error
-	if d.Type != "" {
-		if f.Types, err = engine.EventTypesOf([]string{d.Type}); err != nil {
-			return nil, err
-		}
+	if d.Scopes, err = a.scopes(); err != nil {
+		return nil, err
 	}
-	if d.Memory != "" {
-		if f.Memory, err = a.e.Store().Resolve(ctx, a.Tenant, "memory", d.Memory); err != nil {
-			return nil, err
-		}
-	}
+	d.From = "?" + url.Values{"scope": {d.Scope}, "memory": {d.Memory}, "type": {d.Type}}.Encode()
 	events, err := a.e.Store().Events(ctx, f)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 // defect of the program.
 func (c *Console) parse() {
 	funcs := template.FuncMap{
-		"plain": plain, "short": engine.Short, "stamp": stamp, "day": engine.Day, "number": func(v float64) string { return fmt.Sprintf("%.2f", v) },
+		"plain": plain, "short": engine.Short, "when": when, "date": date, "soon": soon, "noun": noun, "dollars": dollars, "percent": percent, "day": engine.Day, "number": func(v float64) string { return fmt.Sprintf("%.2f", v) },
 		"age":  func(t, now time.Time) string { return recall.Age(t, now, time.UTC) },
 		"tabs": func() any { return tabs }, "root": func() string { return Root }, "clip": clip, "may": func(f frame, p string) bool { return f.May[oxbow.Permission(p)] },
 		"tally": tally, "verdict": func(v oxbow.Verdict) string { return strings.ReplaceAll(string(v.Relation), "_", " ") },
@@ -57,18 +57,62 @@ func plain(s string) string {
 // clip shortens a text for a table or a drawing.
 func clip(s string, n int) string { return text.Clip(plain(s), n) }
 
-func stamp(t time.Time) string {
+// when gives an instant of UTC to the minute, and to programs to the second.
+func when(t time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"
 	}
-	return t.UTC().Format("2006-01-02 15:04")
+	t = t.UTC()
+	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `">` + t.Format("2006-01-02 15:04") + `</time>`) //nolint:gosec // digits only
 }
 
-// tally writes counts in the order of their names.
+// date gives the day of an instant for a table.
+func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// soon says how long it is until an instant.
+func soon(t, now time.Time) string {
+	switch d := t.Sub(now); {
+	case d < 0:
+		return "due"
+	case d < time.Minute:
+		return "less than a minute"
+	case d < 2*time.Hour:
+		return noun(int(d.Round(time.Minute).Minutes()), "minute", "minutes")
+	case d < 48*time.Hour:
+		return noun(int(d.Round(time.Hour).Hours()), "hour", "hours")
+	default:
+		return noun(int(d.Hours()/24), "day", "days")
+	}
+}
+
+// noun counts in words.
+func noun(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// dollars gives what something cost; nil means that a price is not known.
+func dollars(cost *float64) string {
+	switch {
+	case cost == nil:
+		return "not known"
+	case *cost > 0 && *cost < 0.0001:
+		return "under $0.0001"
+	}
+	return fmt.Sprintf("$%.4f", *cost)
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.4g %%", 100*share) }
+
+// tally writes counts in the order of their names, without those of nothing.
 func tally(counts map[string]int) string {
 	var parts []string
 	for _, name := range sortedKeys(counts) {
-		parts = append(parts, fmt.Sprintf("%s %d", strings.ReplaceAll(name, "_", " "), counts[name]))
+		if counts[name] != 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", strings.ReplaceAll(name, "_", " "), counts[name]))
+		}
 	}
 	return strings.Join(parts, ", ")
 }

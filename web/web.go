@@ -23,8 +23,18 @@ type Config struct {
 	Guard  *access.Guard
 	// Version is the program's. Defaults to "dev".
 	Version string
-	// Log is where internal errors go, without content. Defaults to nowhere.
+	// Log is where internal errors and who did what go, without content. Defaults
+	// to nowhere.
 	Log *slog.Logger
+	// LookEvery is how often a live page looks for new events. Defaults to half a
+	// second.
+	LookEvery time.Duration
+	// BeatEvery is how often a live page that shows more than events is made anew.
+	// Defaults to 5 seconds.
+	BeatEvery time.Duration
+	// Done ends live pages when it is closed, so that a server can stop. Defaults
+	// to never.
+	Done <-chan struct{}
 }
 
 func (c Config) withDefaults() Config {
@@ -33,6 +43,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.LookEvery <= 0 {
+		c.LookEvery = 500 * time.Millisecond
+	}
+	if c.BeatEvery <= 0 {
+		c.BeatEvery = 5 * time.Second
 	}
 	return c
 }
@@ -87,6 +103,7 @@ func New(cfg Config) *Console {
 	c.page("review", "review", c.review)
 	c.page("health", "health", c.health)
 	c.page("events", "events", c.events)
+	c.mux.HandleFunc("GET "+Root+"live", c.live)
 	c.acts()
 	c.routed = access.Routed(c.mux, func(w http.ResponseWriter, r *http.Request, p *access.Problem) {
 		c.show(w, p.Status, "problem", ask{Request: r}, p)
@@ -143,10 +160,14 @@ func (c *Console) enter(w http.ResponseWriter, r *http.Request) (ask, bool) {
 	switch {
 	case err == nil:
 		return ask{r, who, c.cfg.Engine.As(who.Actor)}, true
-	case oxbow.CodeOf(err) == oxbow.CodeUnauthorized:
-		http.Redirect(w, r, Root+"login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+	case oxbow.CodeOf(err) == oxbow.CodeUnauthorized && who.Key == "":
+		to := url.Values{"next": {r.URL.RequestURI()}}
+		if r.Method == http.MethodPost { // nothing was done, and a form's target is no page
+			to = url.Values{"next": {Root + backOf(r.URL.Path)}, "undone": {"1"}}
+		}
+		http.Redirect(w, r, Root+"login?"+to.Encode(), http.StatusSeeOther)
 	default:
-		c.fail(w, ask{Request: r}, err)
+		c.fail(w, ask{Request: r, Caller: who}, err)
 	}
 	return ask{}, false
 }
@@ -155,7 +176,8 @@ func (c *Console) enter(w http.ResponseWriter, r *http.Request) (ask, bool) {
 type frame struct {
 	Title, Page, Version, Actor, Tenant string
 	Said, Refused                       string
-	Login                               bool // a key let the caller in, so it can be put away
+	Back, Kept                          string // after a refusal: where it was asked, and the words that were sent
+	Login                               bool   // a key let the caller in, so it can be put away
 	May                                 map[oxbow.Permission]bool
 	Now                                 time.Time
 	Data                                any
@@ -172,6 +194,9 @@ func (c *Console) show(w http.ResponseWriter, status int, name string, a ask, da
 	}
 	if p, ok := data.(*access.Problem); ok {
 		f.Refused = p.Detail
+		if a.Request != nil && a.Method == http.MethodPost {
+			f.Back, f.Kept = Root+backOf(a.URL.Path), a.PostFormValue("text")
+		}
 	}
 	var b bytes.Buffer
 	if err := c.templates[name].ExecuteTemplate(&b, "frame", f); err != nil {
@@ -204,10 +229,14 @@ func cached(next http.Handler) http.Handler {
 }
 
 func (c *Console) loginPage(w http.ResponseWriter, r *http.Request) {
-	c.show(w, http.StatusOK, "login", ask{Request: r}, loginForm{Next: r.URL.Query().Get("next")})
+	form := loginForm{Next: r.URL.Query().Get("next")}
+	if r.URL.Query().Get("undone") != "" {
+		form.Away = "You were signed out, and what you asked for was not done. Sign in, and do it again."
+	}
+	c.show(w, http.StatusOK, "login", ask{Request: r}, form)
 }
 
-type loginForm struct{ Next, Wrong string }
+type loginForm struct{ Next, Wrong, Away string }
 
 // loginLasts is how long a browser keeps the key.
 const loginLasts = 30 * 24 * time.Hour

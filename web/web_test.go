@@ -49,7 +49,7 @@ func tell(t *testing.T, stories ...story) {
 func open(b *lab.Bench) *console {
 	b.Helper()
 	guard := access.New(access.Config{Engine: b.Engine, Tenant: b.Scope.Tenant, Burst: 100_000, Clock: b.Clock.Now})
-	srv := httptest.NewServer(guard.Wrap(web.New(web.Config{Engine: b.Engine, Guard: guard})))
+	srv := httptest.NewServer(guard.Wrap(web.New(web.Config{Engine: b.Engine, Guard: guard, LookEvery: time.Millisecond, BeatEvery: 50 * time.Millisecond})))
 	b.Cleanup(srv.Close)
 	jar, err := cookiejar.New(nil)
 	b.Must(err)
@@ -154,7 +154,7 @@ func pagesGraph(c *console) {
 	c.finish()
 	c.name(c.Get(m.ID))
 	list := c.see(200, "graph")
-	c.has(list, "tea house", "Alice", "<th>Type")
+	c.has(list, "tea house", "Alice", `<th scope="col">Type`)
 	one := c.see(200, "graph?scope=user:ada&name=TEA+house")
 	c.has(one, "<h1>tea house", "Named by 1 memory", "<svg", "owns", "is in", "memories/"+m.ID, "the tea house of Alice")
 	for _, page := range []string{list, one} {
@@ -218,6 +218,9 @@ func TestActions(t *testing.T) {
 		story{"change a memory, say so, and name who did it", actionsLive},
 		story{"decide a conflict", actionsDecide},
 		story{"start, pause and retry", actionsWork},
+		story{"stop a run that runs", actionsStop},
+		story{"keep what was written when it cannot be saved", actionsKeep},
+		story{"say that nothing was done when the key is gone", actionsSignedOut},
 		story{"are refused to other sites' pages and to who may not", actionsRefused},
 	)
 }
@@ -256,6 +259,13 @@ func actionsDecide(c *console) {
 func actionsWork(c *console) {
 	c.Remember(lab.Statement{Text: "tea: green"})
 	c.has(c.press(200, "runs", "job", "decay"), "Started.")
+	c.has(c.see(200, "runs?plan=decay"), "What decay would change now", "Nothing in user:ada.", "Yes, run decay in every scope")
+	c.has(c.see(200, "runs?plan=decay&in=user:ada&now=1"), "Yes, run decay in user:ada")
+	c.has(c.press(200, "runs", "job", "decay", "scope", c.Scope.Name), "Started.")
+	c.press(404, "runs", "job", "decay", "scope", "nowhere")
+	c.has(c.see(200, "runs?name=write"), "Started by")
+	c.has(c.see(200, "runs?status=failed"), "No such run.")
+	c.has(c.see(200, "jobs?kind=nothing"), "Look at all")
 	c.has(c.press(422, "runs", "job", "everything"), "there is no job")
 	c.has(c.press(200, "queues/write/pause"), "Paused.", "paused")
 	c.has(c.press(200, "queues/write/resume"), "Resumed.")
@@ -271,12 +281,11 @@ func actionsRefused(c *console) {
 	req.Header.Set("Sec-Fetch-Site", "cross-site")
 	res, err := c.client.Do(req)
 	c.body(403, "another site's form", res, err)
-	k, err := c.Engine.CreateKey(c.Ctx, oxbow.Key{Tenant: c.Scope.Tenant, Name: "reader", Permissions: []oxbow.Permission{oxbow.MayRead}})
-	c.Must(err)
+	k := c.key(oxbow.MayRead)
 	c.Clock.Set(c.Clock.Now().Add(time.Minute))
 	c.has(c.see(200, "memories/"+m.ID), "Sign in")
 	c.has(c.press(401, "login", "key", "oxb_wrong"), "opens nothing")
-	c.has(c.press(200, "login", "key", k.Secret, "next", web.Root+"memories/"+m.ID), "tea: green", "You are reader")
+	c.has(c.press(200, "login", "key", k, "next", web.Root+"memories/"+m.ID), "tea: green", "You are reader")
 	cookies := c.client.Jar.Cookies(mustURL(c))
 	if i := slices.IndexFunc(cookies, func(ck *http.Cookie) bool { return ck.Name == access.CookieName }); i < 0 {
 		c.Errorf("the cookies are %v", cookies)
@@ -286,9 +295,66 @@ func actionsRefused(c *console) {
 	if strings.Contains(page, "<summary>Archive") || strings.Contains(page, "Erase") {
 		c.Error("a reader is shown buttons that do not work")
 	}
-	c.has(c.press(200, "login", "key", k.Secret, "next", "https://evil.example/"), "Overview")
+	c.has(c.press(200, "login", "key", k, "next", "https://evil.example/"), "Overview")
 	c.has(c.press(200, "logout"), "Sign in")
 	c.has(c.see(200, ""), "Sign in")
+}
+
+// key makes one that may do this and nothing else, and gives its secret.
+func (c *console) key(may ...oxbow.Permission) string {
+	c.Helper()
+	k, err := c.Engine.CreateKey(c.Ctx, oxbow.Key{Tenant: c.Scope.Tenant, Name: string(may[0]) + "er", Permissions: may})
+	c.Must(err)
+	return k.Secret
+}
+
+func actionsStop(c *console) {
+	c.Remember(lab.Statement{Text: "tea: green"})
+	run := oxbow.Run{ID: oxbow.NewID("a run"), Scope: c.Scope, Name: "embed", Trigger: "operator", Status: oxbow.RunRunning, About: c.Clock.Now(), StartedAt: c.Clock.Now()}
+	c.Must(c.DB.InTx(c.Ctx, func(ctx context.Context, tx store.Tx) error { return tx.PutRun(ctx, run) }))
+	at := "runs/" + run.ID
+	c.has(c.see(200, at), "<summary>Cancel", "It has changed nothing yet.")
+	page := c.press(200, at+"/cancel")
+	c.has(page, "The run is cancelled.", "stopped")
+	if strings.Contains(page, "<summary>Cancel") {
+		c.Error("a run that has stopped can be cancelled")
+	}
+	c.has(c.press(409, at+"/cancel"), "only one that is running", `href="/console/`+at+`"`)
+	c.press(404, "runs/0000000000000000/cancel")
+}
+
+func actionsKeep(c *console) {
+	m := c.Remember(lab.Statement{Text: "tea: green"})
+	at := "memories/" + m.ID
+	c.press(200, at+"/edit", "text", "tea: black", "version", "1")
+	page := c.press(409, at+"/edit", "text", "tea: red <b>", "version", "1")
+	c.has(page, "<textarea readonly", "tea: red &lt;b&gt;</textarea>", `href="/console/`+at+`">Back`)
+}
+
+func actionsSignedOut(c *console) {
+	m := c.Remember(lab.Statement{Text: "tea: green"})
+	reader := c.key(oxbow.MayRead)
+	writer := c.key(oxbow.MayWrite)
+	c.Clock.Set(c.Clock.Now().Add(time.Minute))
+	page := c.press(200, "memories/"+m.ID+"/archive")
+	c.has(page, "what you asked for was not done", `name="next" value="/console/memories/`+m.ID+`"`)
+	c.has(c.press(200, "login", "key", reader, "next", web.Root+"memories/"+m.ID), "tea: green")
+	if got := c.Get(m.ID).Status; got != oxbow.Active {
+		c.Errorf("it is %s", got)
+	}
+	// Who may not look can leave.
+	c.has(c.press(403, "login", "key", writer), "may not read", `action="/console/logout"`)
+}
+
+func TestSpend(t *testing.T) {
+	tell(t, story{"shows tokens, calls that failed, and what they cost", func(c *console) {
+		call := store.LLMCall{ID: oxbow.NewID("a call"), Scope: c.Scope, Job: "extract", Model: "some-model", Outcome: store.LLMOK, At: c.Clock.Now(), In: 1200, Out: 34}
+		cost := 0.0123
+		call.Cost = &cost
+		c.Must(c.DB.InTx(c.Ctx, func(ctx context.Context, tx store.Tx) error { return tx.PutLLMCall(ctx, call) }))
+		c.has(c.see(200, "health"), "$0.0123", "1200", "Model spend by day", ": 1234</title>")
+		c.has(c.see(200, ""), "$0.0123", "<h2>Spend, last day")
+	}})
 }
 
 func mustURL(c *console) *url.URL {

@@ -199,7 +199,7 @@ func (s *session) handler(ctx context.Context, o serving, open bool, counts *met
 	for _, path := range []string{"/v1", "/v1/", "/docs", "/openapi.json", "/openapi.yaml", "/openapi-3.0.json", "/openapi-3.0.yaml"} {
 		mux.Handle(path, doors)
 	}
-	console := web.New(web.Config{Engine: s.engine, Guard: guard, Version: version, Log: log})
+	console := web.New(web.Config{Engine: s.engine, Guard: guard, Version: version, Log: log, Done: ctx.Done()})
 	mux.Handle(web.Root, console)
 	mux.Handle(strings.TrimSuffix(web.Root, "/"), console)
 	return guard.Wrap(survived(log, rest(mux, console)))
