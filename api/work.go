@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"time"
@@ -37,15 +36,17 @@ func (a *API) runs() {
 		func(ctx context.Context, c call, in *cancelRunInput) (oxbow.Run, error) {
 			return c.e.CancelRun(ctx, c.Tenant, in.ID.ID)
 		})
-	route(a, op{"GET", "/v1/stats", "stats", "runs", "How the tenant's memory and the queue stand", oxbow.MayRead, 0},
+	route(a, op{"GET", "/v1/stats", "stats", "runs", "How the tenant's memory and its jobs stand; an operator sees the queues too", oxbow.MayRead, 0},
 		func(ctx context.Context, c call, in *struct {
 			Scope string `query:"scope"`
 			Fresh bool   `query:"fresh" doc:"Count anew also what is kept for a minute; counted_at says when it was counted."`
 		}) (engine.Status, error) {
+			e := c.e
 			if in.Fresh {
-				return c.e.Anew().Status(ctx, c.scope(in.Scope))
+				e = e.Anew()
 			}
-			return c.e.Status(ctx, c.scope(in.Scope))
+			st, err := e.Status(ctx, c.scope(in.Scope))
+			return st.Seen(c.Caller), err
 		})
 }
 
@@ -110,7 +111,9 @@ func (a *API) jobs() {
 	route(a, op{"GET", "/v1/jobs", "list-jobs", "jobs", "List the tenant's jobs, newest first; finished ones are kept for a day", oxbow.MayRead, 0}, listJobs)
 	route(a, op{"POST", "/v1/jobs", "run-job", "jobs", "Start a job by hand, or see what it would change", oxbow.MayMaintain, http.StatusAccepted}, startJob)
 	route(a, op{"GET", "/v1/jobs/{id}", "get-job", "jobs", "One job", oxbow.MayRead, 0},
-		func(ctx context.Context, c call, in *jobInput) (store.Job, error) { return c.ownJob(ctx, in.ID) })
+		func(ctx context.Context, c call, in *jobInput) (store.Job, error) {
+			return c.e.Job(ctx, c.Tenant, in.ID)
+		})
 	a.jobVerb("retry", "Let a job run at once", (*engine.Engine).RetryJob)
 	a.jobVerb("cancel", "Cancel a job, running or not", (*engine.Engine).CancelJob)
 	route(a, op{"GET", "/v1/queues", "list-queues", "queues", "Every queue of the instance and what waits in it", oxbow.MayOperate, 0},
@@ -139,22 +142,6 @@ func listJobs(ctx context.Context, c call, in *jobsInput) (list[store.Job], erro
 	return listOf(js, in.Limit, func(j store.Job) string { return strconv.FormatInt(j.ID, 10) }), err
 }
 
-// ownJob gives a job of the caller's tenant. Those of the instance belong to
-// none and are not found.
-func (c call) ownJob(ctx context.Context, id int64) (store.Job, error) {
-	j, err := c.e.Job(ctx, c.Tenant, id)
-	if err != nil {
-		return store.Job{}, err
-	}
-	var args struct {
-		Tenant string `json:"tenant"`
-	}
-	if json.Unmarshal(j.Args, &args) != nil || args.Tenant != c.Tenant {
-		return store.Job{}, oxbow.Errorf(oxbow.CodeNotFound, "there is no job %d; oxbow job list shows those there are", id)
-	}
-	return j, nil
-}
-
 func startJob(ctx context.Context, c call, in *startInput) (started, error) {
 	b := in.Body
 	o := engine.Order{Name: b.Name, Tenant: c.Tenant, Scopes: b.Scopes, Since: b.Since, Memory: b.Memory, Conversation: b.Conversation, MaxShare: b.MaxShare}
@@ -179,13 +166,10 @@ func startJob(ctx context.Context, c call, in *startInput) (started, error) {
 func (a *API) jobVerb(verb, short string, do func(*engine.Engine, context.Context, string, int64) error) {
 	route(a, op{"POST", "/v1/jobs/{id}/" + verb, verb + "-job", "jobs", short, oxbow.MayMaintain, 0},
 		func(ctx context.Context, c call, in *jobInput) (store.Job, error) {
-			if _, err := c.ownJob(ctx, in.ID); err != nil {
-				return store.Job{}, err
-			}
 			if err := do(c.e, ctx, c.Tenant, in.ID); err != nil {
 				return store.Job{}, err
 			}
-			return c.ownJob(ctx, in.ID)
+			return c.e.Job(ctx, c.Tenant, in.ID)
 		})
 }
 

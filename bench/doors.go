@@ -141,7 +141,7 @@ func (h *house) idle(ctx context.Context) error {
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for {
-		n, err := h.st.PendingJobs(ctx, "")
+		n, err := h.st.PendingJobs(ctx, "", "")
 		if err != nil || n == 0 {
 			return err
 		}

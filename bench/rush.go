@@ -53,7 +53,7 @@ func rushing(ctx context.Context, l *lab) (out []result, err error) {
 		if err != nil {
 			return err
 		}
-		left, err := h.st.PendingJobs(ctx, "")
+		left, err := h.st.PendingJobs(ctx, "", "")
 		l.say("%d jobs left; writes p50 %s, p99 %s", left, millis(median(r.writes)), millis(quantile(r.writes, .99)))
 		out = append(out, r.row(rate))
 		return err

@@ -88,7 +88,7 @@ func open(ctx context.Context) (store.Store, func()) {
 // settled waits until the jobs of what was ingested are done.
 func settled(ctx context.Context, st store.Store) {
 	for range time.Tick(5 * time.Millisecond) {
-		if n, err := st.PendingJobs(ctx, ""); err != nil || n == 0 {
+		if n, err := st.PendingJobs(ctx, "", ""); err != nil || n == 0 {
 			check(err)
 			return
 		}

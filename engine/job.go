@@ -84,7 +84,7 @@ func (e *Engine) ownJob(ctx context.Context, tenant string, id int64, fn func(co
 	var args struct {
 		Tenant string `json:"tenant"`
 	}
-	if err := json.Unmarshal(j.Args, &args); err != nil || args.Tenant != "" && args.Tenant != tenant {
+	if err := json.Unmarshal(j.Args, &args); err != nil || args.Tenant != tenant {
 		return oxbow.Errorf(oxbow.CodeNotFound, "there is no job %d; oxbow job list shows those there are", id)
 	}
 	return e.st.InTx(ctx, fn)

@@ -99,7 +99,7 @@ func jobsDone(b *bench) {
 	b.Remember(lab.Statement{Text: "tea: black", SaidAt: at(2)})
 	b.drain()
 	equal(b, "the end", strings.Join(b.Texts(), ", "), "superseded tea: green, active tea: black")
-	n, err := b.DB.PendingJobs(b.Ctx, "")
+	n, err := b.DB.PendingJobs(b.Ctx, "", "")
 	b.Must(err)
 	equal(b, "the jobs left", n, 0)
 }

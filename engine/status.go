@@ -15,16 +15,16 @@ import (
 
 // Status is how a tenant's memory and the queue stand.
 type Status struct {
-	Database  string                  `json:"database"`
+	Database  string                  `json:"database,omitempty"`
 	Judge     string                  `json:"judge"`
 	Embedder  string                  `json:"embedder,omitempty"` // its id; empty when there is none
 	Bare      int                     `json:"without_vector"`     // memories that have no vector of it
 	Hintless  int                     `json:"without_hints"`      // memories that are not indexed by hints yet
 	Memories  map[oxbow.Status]int    `json:"memories"`
 	Turns     map[oxbow.TurnState]int `json:"turns"`
-	Queues    []store.QueueStat       `json:"queues"`
+	Queues    []store.QueueStat       `json:"queues,omitzero"`
 	Workers   int                     `json:"workers"` // alive
-	Pending   int                     `json:"pending"` // jobs that are not finished
+	Pending   int                     `json:"pending"` // jobs of the tenant that are not finished
 	Discarded int                     `json:"discarded"`
 	Refused   int                     `json:"refused"`           // what the gate refused in the last 24 hours
 	Stopped   []oxbow.Run             `json:"stopped,omitempty"` // runs that a brake or a change stopped, newest first
@@ -33,6 +33,15 @@ type Status struct {
 	// CountedAt is when those without a vector, those without hints, turns and what
 	// was refused were counted: now, or for a tenant of many memories up to a minute ago.
 	CountedAt time.Time `json:"counted_at"`
+}
+
+// Seen gives a status as a caller may see it: the instance's database, and its
+// queues, in which other tenants' jobs are counted, are an operator's to see.
+func (s Status) Seen(by Caller) Status {
+	if by.May(oxbow.MayOperate) != nil {
+		s.Database, s.Queues = "", nil
+	}
+	return s
 }
 
 // Budget is how a tenant's tokens of a day stand.
@@ -129,7 +138,7 @@ func (e *Engine) Status(ctx context.Context, s oxbow.Scope) (Status, error) {
 	keep(e2)
 	out.Workers, e2 = e.LiveWorkers(ctx)
 	keep(e2)
-	out.Pending, e2 = e.st.PendingJobs(ctx, "")
+	out.Pending, e2 = e.st.PendingJobs(ctx, s.Tenant, "")
 	keep(e2)
 	gone, e2 := e.st.ListDiscarded(ctx, s.Tenant, 1000)
 	out.Discarded = len(gone)

@@ -15,10 +15,10 @@ type WorkReader interface {
 	ListJobs(ctx context.Context, f JobFilter) ([]Job, error)
 	// Job gives one job; not_found.
 	Job(ctx context.Context, id int64) (Job, error)
-	// PendingJobs counts the jobs of a run that are not finished; an empty run
-	// counts all of them.
-	PendingJobs(ctx context.Context, run string) (int, error)
-	// ReadyJobs counts those of them that are running or could run now: not
+	// PendingJobs counts the jobs of a run of a tenant that are not finished; an
+	// empty tenant or run counts those of all.
+	PendingJobs(ctx context.Context, tenant, run string) (int, error)
+	// ReadyJobs counts those of a run that are running or could run now: not
 	// the ones that wait for their time.
 	ReadyJobs(ctx context.Context, run string) (int, error)
 	// QueueStats gives each queue's depth and the age of its oldest job.
@@ -47,7 +47,8 @@ type Job struct {
 // JobStates are River's.
 var JobStates = []string{"available", "running", "scheduled", "retryable", "pending", "completed", "cancelled", "discarded"}
 
-// JobFilter selects jobs.
+// JobFilter selects jobs. Those of the instance, such as the tick of the
+// schedules, are no tenant's and are given only without one.
 type JobFilter struct {
 	Tenant   string
 	Kind     string

@@ -42,6 +42,7 @@ func (c *Console) overview(ctx context.Context, a ask) (any, error) {
 		return nil, err
 	}
 	spend, err := a.e.Store().LLMCosts(ctx, a.Tenant, a.e.Now().AddDate(0, 0, -1))
+	st = st.Seen(a.Caller)
 	return overviewData{Status: st, Order: oxbow.Statuses, Runs: runs, Spend: spend, Workers: st.Workers,
 		Undecided: undecided(len(conflicts), st.Memories[oxbow.Quarantined])}, err
 }

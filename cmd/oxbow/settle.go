@@ -38,7 +38,7 @@ func (s *session) settleJobs(ctx context.Context, run string, wait bool, about f
 	if err != nil {
 		return settled{}, err
 	}
-	pending, err := s.st.PendingJobs(ctx, run)
+	pending, err := s.st.PendingJobs(ctx, "", run)
 	if err != nil {
 		return settled{}, err
 	}

@@ -75,7 +75,7 @@ func TestJudgeAway(t *testing.T) {
 
 		server.Back()
 		eventually(t, "the queue is empty", func() bool {
-			left, err := st.PendingJobs(t.Context(), "")
+			left, err := st.PendingJobs(t.Context(), "", "")
 			must(t, err)
 			return left == 0
 		})

@@ -167,7 +167,7 @@ func (all everything) lost(t *testing.T, st store.Store, turns int, asked ...str
 	for _, d := range gone {
 		out = append(out, "a job was given up: "+d.Kind+": "+d.Error)
 	}
-	left, err := st.PendingJobs(t.Context(), "")
+	left, err := st.PendingJobs(t.Context(), "", "")
 	must(t, err)
 	if left > 0 {
 		out = append(out, fmt.Sprintf("%d jobs are left", left))
@@ -195,7 +195,7 @@ func unclaimed(t *testing.T, st store.Store, keys []string) []string {
 		}
 		// A claim may be taken for new until the transaction reads; then it is
 		// run again.
-		if _, err := tx.PendingJobs(ctx, ""); err != nil {
+		if _, err := tx.PendingJobs(ctx, "", ""); err != nil {
 			return err
 		}
 		return errLook

@@ -243,7 +243,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 // are made ready: nothing here is worth waiting for.
 func drained(t *testing.T, st store.Store) bool {
 	t.Helper()
-	left, err := st.PendingJobs(t.Context(), "")
+	left, err := st.PendingJobs(t.Context(), "", "")
 	must(t, err)
 	if left == 0 {
 		return true

@@ -592,7 +592,7 @@ func TestQueue(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		enqueue(t, s, "short", "short", "other")
-		n, err := s.PendingJobs(t.Context(), "")
+		n, err := s.PendingJobs(t.Context(), "", "")
 		stats, err2 := s.QueueStats(t.Context())
 		if n != 2 || len(stats) != 1 || stats[0].Available != 2 || stats[0].OldestAt.IsZero() || errors.Join(err, err2) != nil {
 			t.Errorf("%d jobs wait, the queues are %v, error %v", n, stats, errors.Join(err, err2))
@@ -610,7 +610,7 @@ func TestQueue(t *testing.T) {
 		inTx(t, s, func(ctx context.Context, tx store.Tx) error {
 			return tx.Enqueue(ctx, []river.InsertManyParams{job, job})
 		})
-		if n, err := s.PendingJobs(t.Context(), ""); n != 1 || err != nil {
+		if n, err := s.PendingJobs(t.Context(), "", ""); n != 1 || err != nil {
 			t.Errorf("%d jobs wait, error %v", n, err)
 		}
 	})

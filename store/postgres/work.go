@@ -39,7 +39,7 @@ func scanJob(rows pgx.Rows) (store.Job, error) {
 // ListJobs implements store.WorkReader.
 func (r reader) ListJobs(ctx context.Context, f store.JobFilter) ([]store.Job, error) {
 	w := where{}
-	w.addIf(f.Tenant != "", "coalesce(args ->> 'tenant', $::text) = $::text", f.Tenant)
+	w.addIf(f.Tenant != "", "args ->> 'tenant' = $", f.Tenant)
 	w.addIf(f.Kind != "", "kind = $", f.Kind)
 	w.addIf(f.State != "", "state::text = $", f.State)
 	w.addIf(f.Run != "", "args ->> 'run' = $", f.Run)
@@ -65,12 +65,12 @@ func (r reader) Job(ctx context.Context, id int64) (store.Job, error) {
 const pendingJobs = `
 	SELECT count(*) FROM river_job
 	WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled')
-		AND ($1 = '' OR args ->> 'run' = $1) AND kind <> 'tick'`
+		AND ($1 = '' OR args ->> 'run' = $1) AND ($2 = '' OR args ->> 'tenant' = $2) AND kind <> 'tick'`
 
 // PendingJobs implements store.WorkReader.
-func (r reader) PendingJobs(ctx context.Context, run string) (int, error) {
+func (r reader) PendingJobs(ctx context.Context, tenant, run string) (int, error) {
 	var n int
-	err := r.plain().QueryRow(ctx, pendingJobs, run).Scan(&n)
+	err := r.plain().QueryRow(ctx, pendingJobs, run, tenant).Scan(&n)
 	return n, translate(err, "count waiting jobs")
 }
 

@@ -42,7 +42,7 @@ func fromSeconds(v sql.NullString) time.Time {
 // ListJobs implements store.WorkReader.
 func (r reader) ListJobs(ctx context.Context, f store.JobFilter) ([]store.Job, error) {
 	w := where{}
-	w.addIf(f.Tenant != "", "coalesce(json_extract(args, '$.tenant'), ?) = ?", f.Tenant, f.Tenant)
+	w.addIf(f.Tenant != "", "json_extract(args, '$.tenant') = ?", f.Tenant)
 	w.addIf(f.Kind != "", "kind = ?", f.Kind)
 	w.addIf(f.State != "", "state = ?", f.State)
 	w.addIf(f.Run != "", "json_extract(args, '$.run') = ?", f.Run)
@@ -67,12 +67,12 @@ func (r reader) Job(ctx context.Context, id int64) (store.Job, error) {
 const pendingJobs = `
 	SELECT count(*) FROM river_job
 	WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled')
-		AND (?1 = '' OR json_extract(args, '$.run') = ?1) AND kind <> 'tick'`
+		AND (?1 = '' OR json_extract(args, '$.run') = ?1) AND (?2 = '' OR json_extract(args, '$.tenant') = ?2) AND kind <> 'tick'`
 
 // PendingJobs implements store.WorkReader.
-func (r reader) PendingJobs(ctx context.Context, run string) (int, error) {
+func (r reader) PendingJobs(ctx context.Context, tenant, run string) (int, error) {
 	var n int
-	err := r.q.row(ctx, pendingJobs, run).Scan(&n)
+	err := r.q.row(ctx, pendingJobs, run, tenant).Scan(&n)
 	return n, translate(err, "count waiting jobs")
 }
 

@@ -71,10 +71,10 @@ func testQueue(t *testing.T, s store.Store) {
 			if err := tx.Enqueue(ctx, []river.InsertManyParams{f.task("one"), f.task("two")}); err != nil {
 				return err
 			}
-			if n := must(f.s.PendingJobs(f.ctx, f.id("run")))(f); n != 0 {
+			if n := must(f.s.PendingJobs(f.ctx, "", f.id("run")))(f); n != 0 {
 				t.Errorf("%d jobs are visible before the commit", n)
 			}
-			n, err := tx.PendingJobs(ctx, f.id("run"))
+			n, err := tx.PendingJobs(ctx, "", f.id("run"))
 			if n != 2 {
 				t.Errorf("the transaction sees %d of its jobs", n)
 			}
@@ -120,10 +120,12 @@ func testQueue(t *testing.T, s store.Store) {
 		list(store.JobFilter{Run: f.id("run")}, 3)
 		list(store.JobFilter{Run: f.id("run"), Limit: 2}, 2)
 		list(store.JobFilter{Run: f.id("run"), BeforeID: f.jobs()[1].ID}, 1)
-		f.wantSame(must(f.s.PendingJobs(f.ctx, f.id("run")))(f), 3)
+		f.wantSame(must(f.s.PendingJobs(f.ctx, "", f.id("run")))(f), 3)
+		f.wantSame(must(f.s.PendingJobs(f.ctx, f.scope.Tenant, ""))(f), 3)
+		f.wantSame(must(f.s.PendingJobs(f.ctx, f.scope.Tenant+"x", f.id("run")))(f), 0)
 		f.wantSame(must(f.s.ReadyJobs(f.ctx, f.id("run")))(f), 2)
 		f.wantSame(must(f.s.ReadyJobs(f.ctx, f.id("other run")))(f), 0)
-		pending, ready := must(f.s.PendingJobs(f.ctx, ""))(f), must(f.s.ReadyJobs(f.ctx, ""))(f)
+		pending, ready := must(f.s.PendingJobs(f.ctx, "", ""))(f), must(f.s.ReadyJobs(f.ctx, ""))(f)
 		if pending < 3 || ready < 2 {
 			t.Errorf("an empty run counts %d jobs, %d of them ready", pending, ready)
 		}
@@ -143,7 +145,7 @@ func testQueue(t *testing.T, s store.Store) {
 		}{{store.Tx.CancelJob, "cancelled", 0}, {store.Tx.CancelJob, "cancelled", 0}, {store.Tx.RetryJob, "available", 1}, {store.Tx.RetryJob, "available", 1}} {
 			f.wantCode(change(step.do, id), "")
 			j := must(f.s.Job(f.ctx, id))(f)
-			if n := must(f.s.PendingJobs(f.ctx, f.id("run")))(f); j.State != step.state || n != step.pending || j.FinalizedAt.IsZero() != (n == 1) {
+			if n := must(f.s.PendingJobs(f.ctx, "", f.id("run")))(f); j.State != step.state || n != step.pending || j.FinalizedAt.IsZero() != (n == 1) {
 				t.Fatalf("%d are pending and the job is %s, want %s", n, show(j), step.state)
 			}
 		}

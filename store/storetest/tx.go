@@ -30,7 +30,7 @@ func testTransactions(t *testing.T, s store.Store) {
 	}
 	count := func(f *fixture) (memories, jobs int) {
 		f.Helper()
-		return len(must(f.s.AllMemories(f.ctx, f.scope, "", 1000))(f)), must(f.s.PendingJobs(f.ctx, f.id("run")))(f)
+		return len(must(f.s.AllMemories(f.ctx, f.scope, "", 1000))(f)), must(f.s.PendingJobs(f.ctx, "", f.id("run")))(f)
 	}
 
 	t.Run("rolls everything back with an error, which comes back as it is", func(t *testing.T) {

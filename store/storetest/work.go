@@ -105,7 +105,7 @@ func testWork(t *testing.T, s store.Store) {
 		if j := f.jobs()[0]; j.State != "completed" || j.Attempt != 1 || j.FinalizedAt.IsZero() {
 			t.Fatalf("got %s", show(j))
 		}
-		if n := must(f.s.PendingJobs(f.ctx, f.id("run")))(f); n != 0 {
+		if n := must(f.s.PendingJobs(f.ctx, "", f.id("run")))(f); n != 0 {
 			t.Fatalf("%d jobs are pending", n)
 		}
 	})
