@@ -69,6 +69,10 @@ func (e *Engine) Card(ctx context.Context, tenant, id string) (Card, error) {
 	if c.Others, err = e.Names(ctx, tenant, neighbours(c)); err != nil {
 		return c, err
 	}
+	// A judge may come late: what was said is what replaced it, and not the verdict.
+	if by, ok := c.Others[m.ReplacedBy]; ok && !c.Since.IsZero() && by.SaidAt.After(c.Since) {
+		c.Until = by.SaidAt.In(c.Zone)
+	}
 	if m.Turn != "" {
 		t, err := e.st.Turn(ctx, tenant, m.Turn)
 		if err == nil {

@@ -47,8 +47,7 @@ func (e *Engine) Recall(ctx context.Context, q Recall) (answer recall.Answer, er
 		span.End(err)
 	}()
 	now := e.now()
-	answer, err = e.recaller.Ask(ctx, recall.Query{Scope: q.Scope, Text: q.Text, State: q.State, Strategy: q.Strategy, Limit: q.Limit,
-		Floor: q.Floor, Budget: q.Budget, AsOf: q.AsOf, Include: q.Include, Slot: q.Slot, Kind: q.Kind, Tag: q.Tag, Now: now})
+	answer, err = e.ask(ctx, q, now)
 	if err != nil || !q.AsOf.IsZero() {
 		return answer, err
 	}
@@ -74,6 +73,12 @@ func (e *Engine) Recall(ctx context.Context, q Recall) (answer recall.Answer, er
 		err = nil
 	}
 	return answer, err
+}
+
+// ask finds, and writes nothing.
+func (e *Engine) ask(ctx context.Context, q Recall, now time.Time) (recall.Answer, error) {
+	return e.recaller.Ask(ctx, recall.Query{Scope: q.Scope, Text: q.Text, State: q.State, Strategy: q.Strategy, Limit: q.Limit,
+		Floor: q.Floor, Budget: q.Budget, AsOf: q.AsOf, Include: q.Include, Slot: q.Slot, Kind: q.Kind, Tag: q.Tag, Now: now})
 }
 
 // unusedToday gives the active memories of an answer whose use would count, so

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -44,7 +45,8 @@ func (c *Console) act(path string, may oxbow.Permission, do func(ctx context.Con
 			return
 		}
 		// What changes a memory stands in the audit log; this says who did the rest.
-		c.cfg.Log.InfoContext(r.Context(), "done by hand", slog.String("action", path), slog.String("actor", a.Actor), slog.String("tenant", a.Tenant))
+		c.cfg.Log.InfoContext(r.Context(), "done by hand", slog.String("action", strings.TrimPrefix(r.URL.Path, Root)),
+			slog.String("name", cmp.Or(a.PostFormValue("name"), a.PostFormValue("job"))), slog.String("scope", a.PostFormValue("scope")), slog.String("actor", a.Actor), slog.String("tenant", a.Tenant))
 		http.Redirect(w, r, Root+page+"?did="+code, http.StatusSeeOther)
 	})
 }

@@ -72,7 +72,7 @@ type memoriesData struct {
 }
 
 // memories lists by the filters of its URL, which is therefore all that a saved
-// search is; with words and a scope it asks recall.
+// search is; with words it asks recall.
 func (c *Console) memories(ctx context.Context, a ask) (any, error) {
 	q := a.URL.Query()
 	d := memoriesData{Query: words(q.Get("q")), Scope: q.Get("scope"), Status: cmp.Or(q.Get("status"), string(oxbow.Active)), Kind: q.Get("kind"), Slot: q.Get("slot"), Tag: q.Get("tag"),
@@ -83,9 +83,6 @@ func (c *Console) memories(ctx context.Context, a ask) (any, error) {
 	}
 	if d.Scopes, err = a.scopes(); err != nil {
 		return nil, err
-	}
-	if d.Query != "" && d.Scope == "" && len(d.Scopes) > 0 {
-		d.Scope = d.Scopes[0]
 	}
 	if d.Query != "" {
 		return d, c.found(ctx, a, &d)
@@ -123,11 +120,11 @@ func words(s string) string {
 
 // found fills the page with what recall finds. Looking is not use.
 func (c *Console) found(ctx context.Context, a ask, d *memoriesData) error {
-	q := engine.Recall{Scope: a.scope(d.Scope), Text: d.Query, Limit: pageSize, Kind: oxbow.Kind(d.Kind), Slot: d.Slot, Tag: d.Tag, Passive: true}
+	q := engine.Recall{Scope: a.scope(d.Scope), Text: d.Query, Limit: pageSize, Kind: oxbow.Kind(d.Kind), Slot: d.Slot, Tag: d.Tag}
 	if d.Status != string(oxbow.Active) {
 		q.Include = []oxbow.Status{oxbow.Superseded, oxbow.Compressed, oxbow.Expired, oxbow.Archived}
 	}
-	got, err := a.e.Recall(ctx, q)
+	got, err := a.e.Search(ctx, q)
 	if err != nil {
 		return err
 	}

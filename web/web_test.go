@@ -123,6 +123,19 @@ func TestPages(t *testing.T) {
 				c.has(c.see(200, p), "<h1>", "You are local")
 			}
 		}},
+		story{"find words in every scope", func(c *console) {
+			c.Remember(lab.Statement{Text: "the tea house of Alice"})
+			b := c.Remember(lab.Statement{Text: "tea leaves for the office", Scope: oxbow.Scope{Tenant: c.Scope.Tenant, Name: "project:zebra"}})
+			page := c.see(200, "memories?q=tea")
+			c.has(page, "tea house of Alice", "tea leaves", "project:zebra", `<option value="">every scope`)
+			page = c.see(200, "memories?q=tea&scope=project:zebra")
+			if strings.Contains(page, "Alice") {
+				c.Error("another scope's memory is found")
+			}
+			if got := c.Get(b.ID).AccessCount; got != 0 {
+				c.Errorf("looking counted as use %d times", got)
+			}
+		}},
 		story{"say what is wrong", func(c *console) {
 			c.has(c.see(404, "memories/0000000000000000"), "there is no memory")
 			c.has(c.see(404, "scopes/nowhere"), `role="alert"`)
@@ -184,7 +197,7 @@ func pagesShow(c *console) {
 	page := c.see(200, "memories/"+m.ID)
 	c.has(page, "<ins>with milk</ins>", "polyline", "Said by", "fades")
 	c.has(c.see(200, "memories"), "tea: black with milk")
-	c.has(c.see(200, "memories/"+old.ID), "<h2>What happened</h2>")
+	c.has(c.see(200, "memories/"+old.ID), "<h2>What happened</h2>", "Believed from 29 April 2026 to 30 April 2026.")
 	c.has(c.see(200, "schedule"), "decay", "0 3 * * *")
 }
 

@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/recall"
+)
+
+// searched bounds the scopes that one search asks.
+const searched = 20
+
+// Search asks recall as a person does who looks for something: in one scope, or,
+// when the question names none, in every scope of its tenant, the best found
+// first. It never counts as use, whatever a scope's policy says. Limit: of many scopes it asks those with the
+// most memories, and a note says so.
+func (e *Engine) Search(ctx context.Context, q Recall) (recall.Answer, error) {
+	if q.Scope.Name != "" {
+		return e.ask(ctx, q, e.now())
+	}
+	all, err := e.st.ListScopes(ctx, q.Scope.Tenant)
+	if err != nil {
+		return recall.Answer{}, err
+	}
+	slices.SortStableFunc(all, func(a, b oxbow.ScopeSettings) int { return cmp.Compare(b.Memories, a.Memories) })
+	out := recall.Answer{At: e.now()}
+	if len(all) > searched {
+		out.Notes = []string{fmt.Sprintf("looked in the %d scopes with the most memories of %d: choose a scope to look in another", searched, len(all))}
+		all = all[:searched]
+	}
+	for _, s := range all {
+		q.Scope = oxbow.Scope{Tenant: q.Scope.Tenant, Name: s.Name}
+		got, err := e.ask(ctx, q, out.At)
+		if err != nil {
+			return out, err
+		}
+		out.Strategy = got.Strategy
+		out.Results = append(out.Results, got.Results...)
+		for _, n := range got.Notes {
+			if !slices.Contains(out.Notes, n) {
+				out.Notes = append(out.Notes, n)
+			}
+		}
+	}
+	slices.SortStableFunc(out.Results, func(a, b recall.Result) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Memory.ID, b.Memory.ID))
+	})
+	if q.Limit > 0 {
+		out.Results = out.Results[:min(len(out.Results), q.Limit)]
+	}
+	return out, nil
+}
