@@ -131,6 +131,14 @@ func (s settings) checkThere(m ifMissing) error {
 		db.value, db.origin)
 }
 
+// sayUnheeded names the other database that somebody may mean who has
+// DATABASE_URL set. Only servers take it by themselves: in many a shell it is that of another program.
+func (a *app) sayUnheeded(conf settings) {
+	if url, ok := a.env("DATABASE_URL"); ok && url != "" && url != conf.text("db") {
+		a.say("DATABASE_URL is set and not heeded here; look at its database with: --db \"$DATABASE_URL\"")
+	}
+}
+
 // openStore opens the database without migrating it.
 func openStore(ctx context.Context, conf settings) (store.Store, error) {
 	db := conf.text("db")
@@ -167,6 +175,7 @@ func (a *app) openMigrated(ctx context.Context, conf settings) (store.Store, err
 	case have == want:
 	case st.Embedded() && os.IsNotExist(statErr):
 		a.say("made a new database, %s", conf.text("db"))
+		a.sayUnheeded(conf)
 	default:
 		a.say("migrated the database from version %d to %d", have, want)
 	}

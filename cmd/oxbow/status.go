@@ -21,9 +21,7 @@ func statusCommand(a *app) *cobra.Command {
 				return err
 			}
 			st.Queues = orEmpty(st.Queues)
-			if url, ok := s.env("DATABASE_URL"); ok && url != "" && url != s.conf.text("db") {
-				s.say("DATABASE_URL is set and not heeded here; look at its database with: --db \"$DATABASE_URL\"")
-			}
+			s.sayUnheeded(s.conf)
 			if len(st.Memories) == 0 && len(st.Turns) == 0 {
 				s.say("no memories yet; try: oxbow remember \"We use PostgreSQL\"")
 			}
