@@ -33,8 +33,8 @@ check: ## what CI runs: format, vet, lint, layers, tests, race, modules
 bench: ## print the table of speeds and sizes
 	@scripts/with-postgres --durable go run ./bench
 
-conformance: ## hold the MCP server to the official suite; needs Node and a network
-	@scripts/conformance
+conformance: ## hold the MCP server to the official suite on both databases; needs Node and a network
+	@scripts/with-postgres scripts/conformance
 
 audit: ## look for known holes in the modules; needs a network
 	@go run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./...

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -80,56 +78,4 @@ func (s *session) workWhenAlone(ctx context.Context) error {
 		case <-look.C:
 		}
 	}
-}
-
-// mcpClients are the clients whose configuration is known: where it stands, and
-// under which name servers are listed.
-var mcpClients = map[string]struct{ file, list string }{
-	"claude": {"claude_desktop_config.json (or run: claude mcp add-json oxbow with the inner object)", "mcpServers"},
-	"cursor": {".cursor/mcp.json", "mcpServers"},
-	"vscode": {".vscode/mcp.json", "servers"},
-}
-
-func mcpConfigCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use: "mcp-config claude|cursor|vscode", Short: "Print what connects a client to oxbow mcp", Args: exactly("the name of a client"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, ok := mcpClients[args[0]]
-			if !ok {
-				return usage("there is no client %q: use claude, cursor or vscode", args[0])
-			}
-			conf, err := a.checkedSettings(cmd, false)
-			if err != nil {
-				return err
-			}
-			self, err := os.Executable()
-			if err != nil {
-				self = "oxbow"
-			}
-			if isPostgres(conf.text("db")) { // its password would stand in the file
-				return usage("oxbow mcp on Postgres would need its URL in the client's file: run oxbow serve and connect the client to /mcp with a key")
-			}
-			run := []string{"mcp", "--db", absolute(conf.text("db"))}
-			if t := conf.text("tenant"); t != "default" {
-				run = append(run, "--tenant", t)
-			}
-			server := map[string]any{"command": self, "args": run}
-			if args[0] == "vscode" {
-				server["type"] = "stdio"
-			}
-			a.say("write this into %s:", client.file)
-			enc := json.NewEncoder(a.out)
-			enc.SetIndent("", "  ")
-			enc.SetEscapeHTML(false)
-			return enc.Encode(map[string]any{client.list: map[string]any{"oxbow": server}})
-		},
-	}
-}
-
-// absolute gives a file's path from anywhere.
-func absolute(db string) string {
-	if path, err := filepath.Abs(db); err == nil {
-		return path
-	}
-	return db
 }
