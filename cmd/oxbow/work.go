@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,12 +97,16 @@ func quietRiver(log *slog.Logger, level slog.Level) *slog.Logger {
 	if level <= slog.LevelDebug {
 		return log
 	}
-	return slog.New(warnings{log.Handler()})
+	return slog.New(warnings{log.Handler(), &repeats{}})
 }
 
-// warnings hides what is under a warning, and complaints about calls that the
-// queue itself has cancelled because it stops.
-type warnings struct{ slog.Handler }
+// warnings hides what is under a warning, complaints about calls that the queue
+// itself has cancelled because it stops, and for a while what was said already:
+// without a database every queue complains twice a second.
+type warnings struct {
+	slog.Handler
+	said *repeats
+}
 
 // Enabled implements slog.Handler.
 func (h warnings) Enabled(ctx context.Context, l slog.Level) bool {
@@ -110,19 +115,51 @@ func (h warnings) Enabled(ctx context.Context, l slog.Level) bool {
 
 // Handle implements slog.Handler.
 func (h warnings) Handle(ctx context.Context, r slog.Record) error {
-	cancelled := false
+	cancelled, line := false, r.Message
 	r.Attrs(func(a slog.Attr) bool {
 		cancelled = cancelled || strings.Contains(a.Value.String(), context.Canceled.Error())
+		line += " " + a.String()
 		return !cancelled
 	})
-	if cancelled {
+	if cancelled || h.said.lately(line, r.Time) {
 		return nil
 	}
 	return h.Handler.Handle(ctx, r)
 }
 
+// repeatAfter is how soon a line is said again that is the same to the letter, and
+// mostLines how many are remembered for that.
+const (
+	repeatAfter = time.Minute
+	mostLines   = 1000
+)
+
+// repeats remembers which lines were said. It is safe for concurrent use.
+type repeats struct {
+	mu   sync.Mutex
+	said map[string]time.Time
+}
+
+// lately tells whether a line was said lately, and takes it for said now if not.
+func (r *repeats) lately(line string, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at, ok := r.said[line]; ok && now.Sub(at) < repeatAfter {
+		return true
+	}
+	if r.said == nil || len(r.said) >= mostLines {
+		r.said = map[string]time.Time{}
+	}
+	r.said[line] = now
+	return false
+}
+
 // WithAttrs implements slog.Handler.
-func (h warnings) WithAttrs(as []slog.Attr) slog.Handler { return warnings{h.Handler.WithAttrs(as)} }
+func (h warnings) WithAttrs(as []slog.Attr) slog.Handler {
+	return warnings{h.Handler.WithAttrs(as), h.said}
+}
 
 // WithGroup implements slog.Handler.
-func (h warnings) WithGroup(name string) slog.Handler { return warnings{h.Handler.WithGroup(name)} }
+func (h warnings) WithGroup(name string) slog.Handler {
+	return warnings{h.Handler.WithGroup(name), h.said}
+}
