@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -217,6 +218,33 @@ func TestRuns(t *testing.T) {
 		story{"are cancelled, and say so", runsCancelled},
 		story{"are paged to the last one", runsPaged},
 	)
+}
+
+func TestPages(t *testing.T) {
+	tell(t, story{"of scopes, schedules and keys go to the last one", namesPaged})
+}
+
+func namesPaged(d *door) {
+	for _, who := range []string{"ada", "bob", "cid"} {
+		d.want(201, "POST", "/v1/memories", map[string]any{"scope": "user:" + who, "text": "tea: green"})
+		d.newKey(d.Scope.Tenant, oxbow.MayRead)
+	}
+	for _, what := range []string{"scopes", "schedules", "keys"} {
+		all := at(d.want(200, "GET", "/v1/"+what, nil), "items").([]any)
+		var seen []any
+		for path := "/v1/" + what + "?limit=2"; path != ""; {
+			page := d.want(200, "GET", path, nil)
+			seen = append(seen, page["items"].([]any)...)
+			path = ""
+			if next, more := page["next_cursor"].(string); more {
+				path = "/v1/" + what + "?limit=2&cursor=" + url.QueryEscape(next)
+			}
+		}
+		if len(all) < 3 || !jsonEqual(seen, all) {
+			d.Errorf("the pages of %s are %v, want %v", what, seen, all)
+		}
+		d.want(404, "GET", "/v1/"+what+"?cursor=nothing", nil)
+	}
 }
 
 // putRun stores a run as it is.

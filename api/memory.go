@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,28 @@ type Page struct {
 type list[T any] struct {
 	Items      []T    `json:"items"`
 	NextCursor string `json:"next_cursor,omitempty" doc:"there is more: send it as cursor"`
+}
+
+// Named is Page for what is listed by name.
+type Named struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50"`
+	Cursor string `query:"cursor" maxLength:"300" doc:"next_cursor of the page before"`
+}
+
+// pageOf makes a page of all there is, behind the one whose name is the cursor.
+func pageOf[T any](all []T, p Named, name func(T) string) (list[T], error) {
+	if p.Cursor != "" {
+		i := slices.IndexFunc(all, func(v T) bool { return name(v) == p.Cursor })
+		if i < 0 {
+			return list[T]{}, nothingBehind(p.Cursor)
+		}
+		all = all[i+1:]
+	}
+	out := list[T]{Items: append([]T{}, all[:min(len(all), p.Limit)]...)}
+	if len(all) > p.Limit {
+		out.NextCursor = name(all[p.Limit-1])
+	}
+	return out, nil
 }
 
 // listOf makes a page; full says that there may be more behind it.
@@ -65,9 +88,13 @@ func behind[T any](cursor string, look func(id string) (T, error)) (string, erro
 	}
 	_, err := look(cursor)
 	if oxbow.CodeOf(err) == oxbow.CodeNotFound {
-		return "", oxbow.Errorf(oxbow.CodeNotFound, "nothing is behind the cursor %q: send next_cursor of the page before, or none for the first page", cursor)
+		return "", nothingBehind(cursor)
 	}
 	return cursor, err
+}
+
+func nothingBehind(cursor string) error {
+	return oxbow.Errorf(oxbow.CodeNotFound, "nothing is behind the cursor %q: send next_cursor of the page before, or none for the first page", cursor)
 }
 
 func (c call) written(ctx context.Context, w engine.Written, err error) (written, error) {

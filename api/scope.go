@@ -11,6 +11,8 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
+type scopesInput struct{ Named }
+
 type scopeInput struct {
 	Scope string `path:"scope" maxLength:"256"`
 }
@@ -32,9 +34,12 @@ type setScope struct {
 
 func (a *API) scopes() {
 	route(a, op{"GET", "/v1/scopes", "list-scopes", "scopes", "The tenant's scopes by name", oxbow.MayRead, 0},
-		func(ctx context.Context, c call, _ *struct{}) (list[oxbow.ScopeSettings], error) {
+		func(ctx context.Context, c call, in *scopesInput) (list[oxbow.ScopeSettings], error) {
 			ss, err := c.e.Store().ListScopes(ctx, c.Tenant)
-			return listOf(ss, -1, nil), err
+			if err != nil {
+				return list[oxbow.ScopeSettings]{}, err
+			}
+			return pageOf(ss, in.Named, func(s oxbow.ScopeSettings) string { return s.Scope.Name })
 		})
 	route(a, op{"GET", "/v1/scopes/{scope}", "get-scope", "scopes", "One scope's zone and policy", oxbow.MayRead, 0},
 		func(ctx context.Context, c call, in *scopeInput) (oxbow.ScopeSettings, error) {
@@ -69,6 +74,7 @@ func patchScope(ctx context.Context, c call, in *setScopeInput) (setScope, error
 }
 
 type schedulesInput struct {
+	Named
 	Scope string `query:"scope"`
 }
 
@@ -81,7 +87,10 @@ func (a *API) schedules() {
 	route(a, op{"GET", "/v1/schedules", "list-schedules", "schedules", "When passes run", oxbow.MayRead, 0},
 		func(ctx context.Context, c call, in *schedulesInput) (list[store.Schedule], error) {
 			ss, err := c.e.Store().ListSchedules(ctx, c.scope(in.Scope))
-			return listOf(ss, -1, nil), err
+			if err != nil {
+				return list[store.Schedule]{}, err
+			}
+			return pageOf(ss, in.Named, func(s store.Schedule) string { return s.Scope.Name + "/" + s.Name })
 		})
 	a.scheduleVerb("pause", "Leave a schedule's slots out", true)
 	a.scheduleVerb("resume", "Go on with a schedule's next slot", false)
@@ -93,6 +102,8 @@ func (a *API) scheduleVerb(verb, short string, pause bool) {
 			return paused{in.Name, pause}, c.e.SetSchedulePaused(ctx, c.scope(in.Scope), in.Name, pause)
 		})
 }
+
+type keysInput struct{ Named }
 
 type keyInput struct {
 	ID string `path:"id" maxLength:"128" doc:"the id or name of a key"`
@@ -109,9 +120,12 @@ type createKeyInput struct {
 
 func (a *API) keys() {
 	route(a, op{"GET", "/v1/keys", "list-keys", "keys", "The tenant's keys, without their secrets", oxbow.MayAdmin, 0},
-		func(ctx context.Context, c call, _ *struct{}) (list[oxbow.Key], error) {
+		func(ctx context.Context, c call, in *keysInput) (list[oxbow.Key], error) {
 			ks, err := c.e.Keys(ctx, c.Tenant)
-			return listOf(ks, -1, nil), err
+			if err != nil {
+				return list[oxbow.Key]{}, err
+			}
+			return pageOf(ks, in.Named, func(k oxbow.Key) string { return k.ID })
 		})
 	route(a, op{"POST", "/v1/keys", "create-key", "keys", "Make a key of the tenant; its secret is shown this once", oxbow.MayAdmin, 201}, createKey)
 	route(a, op{"DELETE", "/v1/keys/{id}", "revoke-key", "keys", "End a key", oxbow.MayAdmin, 0},

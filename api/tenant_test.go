@@ -38,7 +38,7 @@ func strangers(d *door) {
 	}
 	ids := map[string]string{"memories": first("/v1/memories", "id"), "turns": first("/v1/turns", "id"), "runs": first("/v1/runs", "id"),
 		"keys": first("/v1/keys", "id"), "jobs": "1", "scopes": "user:ada", "facts": "user"}
-	cursors := map[string]string{"memories": ids["memories"], "turns": ids["turns"], "runs": ids["runs"]}
+	cursors := map[string]string{"memories": ids["memories"], "turns": ids["turns"], "runs": ids["runs"], "scopes": "user:ada", "keys": ids["keys"], "schedules": "user:ada/decay"}
 	before := d.want(200, "GET", "/v1/stats", nil)
 	d.key = d.newKey("stranger"+d.Scope.Tenant, oxbow.MayRead, oxbow.MayWrite, oxbow.MayMaintain, oxbow.MayAdmin)
 	for _, path := range slices.Sorted(maps.Keys(d.api.Document().Paths)) {
