@@ -90,6 +90,10 @@ func New(cfg Config) *Engine {
 		deps: jobs.Deps{Store: cfg.Store, Judge: cfg.Judge, Observer: cfg.Observer, Embedder: cfg.Embedder, Grapher: cfg.Grapher, Clock: cfg.Clock, ReadDate: cfg.ReadDate, ReadDetails: cfg.ReadDetails}}
 }
 
+// Deps is what a worker of the same memories works with, so that it judges as the
+// engine expects.
+func (e *Engine) Deps() jobs.Deps { return e.deps }
+
 // newRecaller gives recall what the engine has; a judge that can select picks for
 // the strategy index.
 func newRecaller(cfg Config) *recall.Recaller {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
-	"github.com/oxbow-memory/oxbow/jobs"
 	"github.com/oxbow-memory/oxbow/llm/offline"
 	"github.com/oxbow-memory/oxbow/recall"
+	"github.com/oxbow-memory/oxbow/recall/asked"
 	"github.com/oxbow-memory/oxbow/store"
 	"github.com/oxbow-memory/oxbow/store/sqlite"
 	"github.com/oxbow-memory/oxbow/worker"
@@ -25,9 +25,10 @@ func Example() {
 	ctx := context.Background()
 	st, shut := open(ctx)
 	defer shut()
-	judge, embedder := offline.New(), offline.NewEmbedder()
-	memory := engine.New(engine.Config{Store: st, Judge: judge, Embedder: embedder, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails})
-	w, err := worker.New(jobs.Deps{Store: st, Judge: judge, Embedder: embedder, ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails}, worker.Config{})
+	rules := offline.New() // llm/openai has a judge that asks a model
+	memory := engine.New(engine.Config{Store: st, Judge: rules, Grapher: rules, Embedder: offline.NewEmbedder(),
+		ReadDate: offline.ReadDate, ReadDetails: offline.ReadDetails, Days: asked.Days, Classes: asked.Classes})
+	w, err := worker.New(memory.Deps(), worker.Config{}) // works the jobs that judge what was said
 	check(err)
 	check(w.Start(ctx))
 
@@ -39,7 +40,7 @@ func Example() {
 	} {
 		known, err := memory.Recall(ctx, engine.Recall{Scope: ada, Text: said, Conversation: "monday"})
 		check(err)
-		reply := model(recall.Render(known, memory.Now(), time.UTC), said)
+		reply := model(recall.Render(known, memory.Now(), time.UTC) + said)
 		fmt.Println("Ada:  ", said)
 		fmt.Println("Agent:", reply)
 		_, err = memory.Ingest(ctx, []oxbow.Turn{{Scope: ada, Conversation: "monday", User: said, Assistant: reply, At: memory.Now()}})
@@ -59,9 +60,9 @@ func Example() {
 
 // model stands for the language model of the agent, which is shown the block of
 // memories before the user's words. This one says what it was shown.
-func model(block, _ string) string {
+func model(prompt string) string {
 	var known []string
-	for line := range strings.Lines(block) {
+	for line := range strings.Lines(prompt) {
 		if _, text, ok := strings.Cut(line, `] "`); ok {
 			known = append(known, `"`+strings.TrimSpace(text))
 		}
