@@ -161,3 +161,19 @@ func (e *Engine) SetSchedulePaused(ctx context.Context, s oxbow.Scope, name stri
 		return oxbow.Errorf(oxbow.CodeNotFound, "the scope %s has no schedule %q; oxbow schedule list shows those there are", s.Name, name)
 	})
 }
+
+// JobOf is what a job is about; what it does not name is empty.
+type JobOf struct {
+	Scope  string `json:"scope"`
+	Memory string `json:"memory"`
+	Run    string `json:"run"`
+}
+
+// OfJob reads from a job's arguments what it is about.
+func OfJob(j store.Job) JobOf {
+	var of JobOf
+	if json.Unmarshal(j.Args, &of) != nil {
+		return JobOf{} // of a kind that this program does not know
+	}
+	return of
+}

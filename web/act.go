@@ -21,7 +21,7 @@ var done = map[string]string{
 	"pinned": "Pinned: it does not fade and nothing replaces it.", "unpinned": "Unpinned: its idle clock starts anew.",
 	"archived": "Archived. It can be restored.", "restored": "Restored: it is believed again, and its idle clock starts anew.",
 	"released": "Released from quarantine, and judged now.", "edited": "Changed. Its words are judged anew.", "erased": "Erased: its words are gone everywhere, and a tombstone stays.",
-	"kept": "Decided. The other one was set aside, and the decision binds every judge.", "started": "Started. Its run is in the list.",
+	"kept": "Decided. The other one was set aside, and the decision binds every judge.", "started": "Started. Its run is in the list.", "idle": "Nothing was started: there is no scope yet. The first memory makes one.",
 	"retried": "The job runs again.", "cancelled": "The job is cancelled.", "stopped": "The run is cancelled. What it did so far stays.", "paused": "Paused.", "resumed": "Resumed.",
 }
 
@@ -86,7 +86,10 @@ func (c *Console) acts() {
 		if scope := a.PostFormValue("scope"); scope != "" {
 			order.Scopes = []string{scope}
 		}
-		_, err := a.e.RunJob(ctx, order)
+		started, err := a.e.RunJob(ctx, order)
+		if err == nil && len(started) == 0 {
+			return "runs", "idle", nil
+		}
 		return "runs", "started", err
 	})
 	c.act("runs/{id}/cancel", oxbow.MayMaintain, func(ctx context.Context, a ask) (string, string, error) {

@@ -101,8 +101,11 @@ func stackOf(days []string, by []map[oxbow.Status]int) stack {
 		c.Title = days[i] + ": " + strings.Join(said, ", ")
 		out.Columns = append(out.Columns, c)
 	}
-	if len(out.Columns) > 0 {
-		out.About = "memories by status at the end of each day; " + out.Columns[len(out.Columns)-1].Title
+	if n := len(out.Columns); n > 0 {
+		out.About = "memories by status at the end of each day; " + out.Columns[0].Title
+		if n > 1 {
+			out.About += "; " + out.Columns[n-1].Title
+		}
 	}
 	return out
 }

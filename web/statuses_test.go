@@ -94,6 +94,9 @@ func TestStackOf(t *testing.T) {
 	if last.Title != "2026-05-02: 3 active, 1 archived" {
 		t.Errorf("it is called %q", last.Title)
 	}
+	if want := "memories by status at the end of each day; 2026-05-01: 3 active; 2026-05-02: 3 active, 1 archived"; s.About != want {
+		t.Errorf("who cannot see it hears %q", s.About)
+	}
 	full := float64(stackHeight - 20)
 	if got := last.Layers[0].H; got != full*3/4 {
 		t.Errorf("three of four are %v high of %v", got, full)

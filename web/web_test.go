@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/engine"
 	"github.com/oxbow-memory/oxbow/internal/access"
 	"github.com/oxbow-memory/oxbow/internal/lab"
 	"github.com/oxbow-memory/oxbow/store"
@@ -270,14 +271,24 @@ func actionsDecide(c *console) {
 }
 
 func actionsWork(c *console) {
-	c.Remember(lab.Statement{Text: "tea: green"})
+	c.has(c.press(200, "runs", "job", "decay"), "Nothing was started: there is no scope yet.")
+	m := c.Remember(lab.Statement{Text: "tea: green"})
 	c.has(c.press(200, "runs", "job", "decay"), "Started.")
+	if page := c.see(200, "runs?plan=cluster"); strings.Contains(page, `id="live"`) {
+		c.Error("a dry run, which may ask a model, would be repeated every few seconds")
+	}
 	c.has(c.see(200, "runs?plan=decay"), "What decay would change now", "Nothing in user:ada.", "Yes, run decay in every scope")
 	c.has(c.see(200, "runs?plan=decay&in=user:ada&now=1"), "Yes, run decay in user:ada")
 	c.has(c.press(200, "runs", "job", "decay", "scope", c.Scope.Name), "Started.")
 	c.press(404, "runs", "job", "decay", "scope", "nowhere")
 	c.has(c.see(200, "runs?name=write"), "Started by")
 	c.has(c.see(200, "runs?status=failed"), "No such run.")
+	c.has(c.see(200, "jobs?kind=contradiction"), `">`+engine.Short(m.ID)+`</a> in user:ada`)
+	if page := c.see(200, "jobs?kind=decay"); strings.Contains(page, "/console/runs/") {
+		c.Error("a link leads to a run that has not begun")
+	}
+	c.finish()
+	c.has(c.see(200, "jobs?kind=decay"), "/console/runs/", "</a> in user:ada")
 	c.has(c.see(200, "jobs?kind=nothing"), "Look at all")
 	c.has(c.press(422, "runs", "job", "everything"), "there is no job")
 	c.has(c.press(200, "queues/write/pause"), "Paused.", "paused")
