@@ -73,7 +73,8 @@ func toolsOf(c Config) []tool {
 		offer(c, "memory_explain", hints("Why is this believed", true, true), oxbow.MayRead, (*session).explain,
 			"Tell the story of one memory: who said it when, what it replaced, what replaced it, when it will fade. For when a memory is doubted, or the user asks why."),
 		offer(c, "memory_used", hints("Say what was used", false, true), oxbow.MayWrite, (*session).used,
-			"Say which memories your answer really relied on, once after answering, so that they live longer. Being shown is not use."),
+			"Say, once after answering, which memories of the block before the message your answer really relied on, so that they live longer: standing there is not use. "+
+				"What memory_query gave has counted already."),
 		offer(c, "memory_forget", hints("Put a memory away", false, true), oxbow.MayWrite, (*session).forget,
 			"Put one memory away that is wrong or that the user wants forgotten; a person can bring it back. What the user said or pinned stays. "+
 				"Not for what changed: write what is true now instead."))
