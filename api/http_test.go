@@ -220,6 +220,24 @@ func TestRuns(t *testing.T) {
 	)
 }
 
+func TestJobs(t *testing.T) {
+	tell(t, story{"are cancelled and retried until they have ended", jobsEnd})
+}
+
+func jobsEnd(d *door) {
+	d.remember("tea: green")
+	id, _ := at(d.want(200, "GET", "/v1/jobs", nil), "items.0.id").(float64)
+	path := fmt.Sprint("/v1/jobs/", int(id))
+	d.equal("one that waited", d.want(200, "POST", path+"/cancel", nil)["state"], "cancelled")
+	d.equal("the same once more", d.want(200, "POST", path+"/cancel", nil)["state"], "cancelled")
+	d.equal("one that is to run after all", d.want(200, "POST", path+"/retry", nil)["state"], "available")
+	d.finish()
+	d.equal("how it ended", d.want(200, "GET", path, nil)["state"], "completed")
+	for _, verb := range []string{"cancel", "retry"} {
+		d.equal(verb+" when it has ended", d.want(409, "POST", path+"/"+verb, nil)["code"], "conflict")
+	}
+}
+
 func TestPages(t *testing.T) {
 	tell(t, story{"of scopes, schedules and keys go to the last one", namesPaged})
 }

@@ -15,9 +15,19 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-// CancelJob cancels a job of the tenant, running or not.
+// CancelJob cancels a job of the tenant, running or not; conflict when it has
+// ended otherwise.
 func (e *Engine) CancelJob(ctx context.Context, tenant string, id int64) error {
-	return e.ownJob(ctx, tenant, id, func(ctx context.Context, tx store.Tx) error { return tx.CancelJob(ctx, id) })
+	return e.ownJob(ctx, tenant, id, func(ctx context.Context, tx store.Tx) error {
+		j, err := tx.Job(ctx, id)
+		if err != nil {
+			return err
+		}
+		if s := rivertype.JobState(j.State); s == rivertype.JobStateCompleted || s == rivertype.JobStateDiscarded {
+			return oxbow.Errorf(oxbow.CodeConflict, "the job %d is %s already", id, s)
+		}
+		return tx.CancelJob(ctx, id)
+	})
 }
 
 // CancelRun stops a run of the tenant: its jobs are cancelled, running or not,
@@ -70,7 +80,7 @@ func (e *Engine) RetryJob(ctx context.Context, tenant string, id int64) error {
 			return err
 		}
 		if j.State == string(rivertype.JobStateCompleted) {
-			return oxbow.Errorf(oxbow.CodeConflict, "the job %d is completed and has its effect once: have the work done anew with oxbow job run", id)
+			return oxbow.Errorf(oxbow.CodeConflict, "the job %d is completed and has its effect once: start another one to have the work done anew", id)
 		}
 		return tx.RetryJob(ctx, id)
 	})

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -196,10 +195,6 @@ func jobCancelCommand(a *app) *cobra.Command {
 			}
 			if err := s.engine.CancelJob(ctx, s.tenant, id); err != nil {
 				return err
-			}
-			j, err := s.engine.Job(ctx, s.tenant, id)
-			if err == nil && j.State != "cancelled" && j.State != "running" {
-				return oxbow.Errorf(oxbow.CodeConflict, "the job %d is %s already", id, j.State)
 			}
 			return s.did("job", args[0], "cancelled")
 		}),
