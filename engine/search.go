@@ -15,8 +15,9 @@ const searched = 20
 
 // Search asks recall as a person does who looks for something: in one scope, or,
 // when the question names none, in every scope of its tenant, the best found
-// first. It never counts as use, whatever a scope's policy says. Limit: of many scopes it asks those with the
-// most memories, and a note says so.
+// first: a score says how much of the question is covered, so those of two scopes
+// compare. It never counts as use, whatever a scope's policy says. Limit: of many
+// scopes it asks those with the most memories, and a note says so.
 func (e *Engine) Search(ctx context.Context, q Recall) (recall.Answer, error) {
 	if q.Scope.Name != "" {
 		return e.ask(ctx, q, e.now())
