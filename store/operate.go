@@ -33,6 +33,9 @@ type OperatorReader interface {
 type LogEnds struct {
 	Event   int64
 	LLMCall int64
+	// InOrder says that there is one writer at a time, so that no lower number can
+	// come to light any more.
+	InOrder bool
 }
 
 // LogCount is how often one type of event stands in a piece of the log.

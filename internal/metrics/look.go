@@ -171,7 +171,7 @@ func (l *look) llm(ctx context.Context, now time.Time) ([]prometheus.Metric, err
 	if err != nil {
 		return nil, err
 	}
-	counts, err := l.calls.count(ctx, ends.LLMCall, now)
+	counts, err := l.calls.count(ctx, ends.LLMCall, ends.InOrder, now)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (l *look) log(ctx context.Context, now time.Time) ([]prometheus.Metric, err
 	if err != nil {
 		return nil, err
 	}
-	counts, err := l.events.count(ctx, ends.Event, now)
+	counts, err := l.events.count(ctx, ends.Event, ends.InOrder, now)
 	if err != nil {
 		return nil, err
 	}

@@ -31,12 +31,13 @@ type tally[K comparable, V any] struct {
 	since   time.Time
 }
 
-// count gives the whole log, which ends at end now.
-func (t *tally[K, V]) count(ctx context.Context, end int64, now time.Time) (map[K]V, error) {
+// count gives the whole log, which ends at end now; inOrder says that nothing below
+// can come to light any more.
+func (t *tally[K, V]) count(ctx context.Context, end int64, inOrder bool, now time.Time) (map[K]V, error) {
 	if t.settled == nil {
 		t.settled = map[K]V{}
 	}
-	if err := t.settle(ctx, end, now); err != nil {
+	if err := t.settle(ctx, end, inOrder, now); err != nil {
 		return nil, err
 	}
 	out := make(map[K]V, len(t.settled))
@@ -52,8 +53,11 @@ func (t *tally[K, V]) count(ctx context.Context, end int64, now time.Time) (map[
 }
 
 // settle counts once and for all what cannot change any more.
-func (t *tally[K, V]) settle(ctx context.Context, end int64, now time.Time) error {
+func (t *tally[K, V]) settle(ctx context.Context, end int64, inOrder bool, now time.Time) error {
 	to := end - settleRows
+	if inOrder {
+		to = end
+	}
 	if !t.since.IsZero() && now.Sub(t.since) >= settleAfter {
 		to = max(to, t.mark)
 	}

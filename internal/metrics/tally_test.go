@@ -59,7 +59,7 @@ func TestTally(t *testing.T) {
 				}
 				now = now.Add(time.Duration(rapid.IntRange(0, 200).Draw(t, "later")) * time.Second)
 				whole, end := g.until(now)
-				got, err := c.count(context.Background(), end, now)
+				got, err := c.count(context.Background(), end, false, now)
 				if err != nil || got["row"] != whole["row"] {
 					t.Fatalf("counted %v of %v: %v", got, whole, err)
 				}
@@ -73,13 +73,30 @@ func TestTally(t *testing.T) {
 		g := &growing{seen: make([]time.Time, 1_000_000)}
 		c := g.tally(&now)
 		for range 20 {
-			if got, err := c.count(t.Context(), 1_000_000, now); err != nil || got["row"] != 1_000_000 {
+			if got, err := c.count(t.Context(), 1_000_000, false, now); err != nil || got["row"] != 1_000_000 {
 				t.Fatalf("counted %v: %v", got, err)
 			}
 			now = now.Add(15 * time.Second)
 		}
 		if g.reads > 1_250_000 {
 			t.Errorf("20 looks at a million rows read %d", g.reads)
+		}
+	})
+
+	t.Run("reads every row once where none comes late", func(t *testing.T) {
+		t.Parallel()
+		now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+		g := &growing{}
+		c := g.tally(&now)
+		for range 20 {
+			g.seen = append(g.seen, make([]time.Time, 1000)...)
+			if got, err := c.count(t.Context(), int64(len(g.seen)), true, now); err != nil || got["row"] != int64(len(g.seen)) {
+				t.Fatalf("counted %v: %v", got, err)
+			}
+			now = now.Add(15 * time.Second)
+		}
+		if g.reads != 20_000 {
+			t.Errorf("20 looks at 20,000 rows read %d", g.reads)
 		}
 	})
 
@@ -99,7 +116,7 @@ func TestTally(t *testing.T) {
 			if looks > 10 {
 				t.Fatal("it never ends")
 			}
-			got, err = c.count(t.Context(), 750_000, time.Now())
+			got, err = c.count(t.Context(), 750_000, false, time.Now())
 		}
 		if got["row"] != 750_000 {
 			t.Errorf("counted %v", got)

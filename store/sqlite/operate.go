@@ -12,7 +12,7 @@ const logEnds = `SELECT coalesce((SELECT max(seq) FROM memory_events), 0), coale
 
 // LogEnds implements store.OperatorReader.
 func (r reader) LogEnds(ctx context.Context) (store.LogEnds, error) {
-	var e store.LogEnds
+	e := store.LogEnds{InOrder: true}
 	err := r.q.row(ctx, logEnds).Scan(&e.Event, &e.LLMCall)
 	return e, translate(err, "find the ends of the logs")
 }

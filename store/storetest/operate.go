@@ -48,7 +48,8 @@ func testOperator(t *testing.T, s store.Store) {
 }
 
 func countedLog(f *fixture) {
-	f.wantSame(must(f.s.LogEnds(f.ctx))(f), store.LogEnds{})
+	ends := must(f.s.LogEnds(f.ctx))(f)
+	f.wantSame([]int64{ends.Event, ends.LLMCall}, []int64{0, 0})
 	f.create(f.memory("a"), f.memory("b"), f.memory("c"), f.memory("d"), f.memory("e"),
 		f.memory("q", func(m *oxbow.Memory) { m.Status = oxbow.Quarantined }),
 		f.memory("late", func(m *oxbow.Memory) { m.Status, m.ReplacedBy = oxbow.Superseded, f.id("a") }))
