@@ -11,6 +11,7 @@ import (
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/text"
+	"github.com/oxbow-memory/oxbow/internal/trace"
 	"github.com/oxbow-memory/oxbow/recall"
 	"github.com/oxbow-memory/oxbow/store"
 )
@@ -88,7 +89,16 @@ type StaleReason struct {
 // scope's policy says recall.use=classic. An unknown scope has a block with the
 // time. Errors: invalid for a query without words or with a value out of its
 // range; those of Recall.
-func (e *Engine) Context(ctx context.Context, q ContextQuery) (ContextBlock, error) {
+func (e *Engine) Context(ctx context.Context, q ContextQuery) (block ContextBlock, err error) {
+	ctx, span := trace.Memory(ctx, trace.SearchMemory)
+	defer func() {
+		n := 0
+		for _, p := range block.Parts {
+			n += len(p.Lines)
+		}
+		span.Records(n)
+		span.End(err)
+	}()
 	zone, err := e.checkContext(ctx, &q)
 	if err != nil {
 		return ContextBlock{}, err

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -189,7 +190,7 @@ func (c *lines) answered(ctx context.Context) {
 
 // Write implements sdk.Connection.
 func (c *lines) Write(_ context.Context, m jsonrpc.Message) error {
-	b, err := jsonrpc.EncodeMessage(m)
+	b, err := jsonrpc.EncodeMessage(coded(m))
 	if err != nil {
 		return err
 	}
@@ -207,6 +208,21 @@ func (c *lines) Write(_ context.Context, m jsonrpc.Message) error {
 	}
 	_, err = c.out.Write(append(b, '\n'))
 	return err
+}
+
+// coded gives an answer whose error has a code of the protocol. The library gives 0
+// to what comes at the wrong time, such as a call before initialize.
+func coded(m jsonrpc.Message) jsonrpc.Message {
+	r, ok := m.(*jsonrpc.Response)
+	if !ok || r.Error == nil {
+		return m
+	}
+	if _, has := errors.AsType[*jsonrpc.Error](r.Error); has {
+		return m
+	}
+	with := *r
+	with.Error = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: r.Error.Error()}
+	return &with
 }
 
 // refuse answers a line that is no request. An id that cannot be read is null.

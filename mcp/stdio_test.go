@@ -74,6 +74,7 @@ func stdioRubbish(c *client) {
 		{`{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}`, `"id":null`, "-32600"},
 		{`{"jsonrpc":"2.0","id":7,"method":5}`, `"id":7`, "-32600"},
 		{strings.Repeat("x", 5<<20), `"id":null`, "-32600"},
+		{`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, `"id":7`, "-32600"},
 		{`{"jsonrpc":"2.0","id":7,"method":"nope/x"}`, `"id":7`, "-32601"},
 		{`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":"x"}`, `"id":7`, "-32602"},
 		{"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"memory_get\",\"arguments\":{\"id\":\"\xff\xfe\"}}}", `"id":7`, `"isError":true`},

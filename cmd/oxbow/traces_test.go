@@ -246,6 +246,9 @@ func tracesOfClient(t *testing.T, db string) {
 	if !ask("memory_get", map[string]any{"id": "secretid"}).IsError {
 		t.Error("an unknown id was found")
 	}
+	if _, err := s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "context", Arguments: map[string]string{"message": "which tea?", "scope": "user:secretperson"}}); err != nil {
+		t.Error(err)
+	}
 	if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "secrettool"}); err == nil {
 		t.Error("an unknown tool was called")
 	}
@@ -267,6 +270,7 @@ func tracesOfClient(t *testing.T, db string) {
 	}
 	in("create_memory", "tools/call memory_write")
 	in("search_memory", "tools/call memory_query")
+	in("search_memory", "prompts/get context")
 	collector.linked(t, "job contradiction", "create_memory")
 	if got := collector.by["tools/call memory_query"]; len(got) != 1 || fmt.Sprintf("%x", got[0].TraceId) != "0102030405060708090a0b0c0d0e0f10" {
 		t.Errorf("the caller's trace is not gone on with: %v", got)
