@@ -185,11 +185,13 @@ const faintWords = `(() => {
 })()`
 
 // namelessFields gives the fields without a label, the drawings and columns
-// without words, and headings that leave a level out.
+// without words, cells that a narrow screen leaves out, and headings that leave a
+// level out.
 const namelessFields = `(() => {
 	const out = [];
 	for (const f of document.querySelectorAll("input:not([type=hidden]):not([hidden]), select, textarea")) if (!f.labels.length) out.push("a field has no label: " + f.name);
 	for (const s of document.querySelectorAll("svg[role=img]")) if (!s.getAttribute("aria-label").trim()) out.push("a drawing has no words");
+	for (const c of document.querySelectorAll("td")) if (c.textContent.trim() && !c.getClientRects().length) out.push("a cell is not shown: " + c.dataset.l);
 	for (const c of document.querySelectorAll("th")) if (!c.textContent.trim()) out.push("a column has no name");
 	let level = 0;
 	for (const h of document.querySelectorAll("h1, h2, h3")) { const l = Number(h.tagName[1]); if (l > level + 1) out.push("a heading leaves a level out: " + h.textContent); level = l }
