@@ -119,7 +119,7 @@ func (w *extractWorker) extract(ctx context.Context, job *river.Job[Extract], t 
 		if err != nil {
 			return err
 		}
-		if err := tx.PutRun(ctx, w.writeRun(a, map[string]int{"refused": refused, "quarantined": quarantined(kept)})); err != nil {
+		if err := tx.PutRun(ctx, w.readRun(a, t, map[string]int{"refused": refused, "quarantined": quarantined(kept)})); err != nil {
 			return err
 		}
 		done, err := Put(ctx, tx, w.batch(a), s, kept, "judge", w.Judge.Name())
@@ -154,7 +154,7 @@ func (w *extractWorker) refused(ctx context.Context, job *river.Job[Extract], t 
 		if fresh, err := tx.Turn(ctx, t.Scope.Tenant, t.ID); err != nil || fresh.State != oxbow.TurnWaiting {
 			return err
 		}
-		run := w.writeRun(a, map[string]int{"refused": 1})
+		run := w.readRun(a, t, map[string]int{"refused": 1})
 		run.Note = "the judge refuses the text of the turn"
 		if err := tx.PutRun(ctx, run); err != nil {
 			return err
@@ -194,6 +194,16 @@ func aboutTurn(t oxbow.Turn, args Extract) About {
 func RunOf(t oxbow.Turn) string {
 	t.Run = ""
 	return aboutTurn(t, Extract{}).Run
+}
+
+// readRun is writeRun of what reading a turn makes. The run of the first reading
+// was stored with the turn, and began then.
+func (d Deps) readRun(a About, t oxbow.Turn, counts map[string]int) oxbow.Run {
+	run := d.writeRun(a, counts)
+	if a.Run == RunOf(t) {
+		run.StartedAt = t.CreatedAt
+	}
+	return run
 }
 
 // quarantined counts the memories that are kept out of sight.

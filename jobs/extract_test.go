@@ -39,6 +39,9 @@ func readsInOrder(b *lab.Bench) {
 	b.Drain()
 	same(b, "the turns read", read, []string{"first", "second", "third"})
 	for _, t := range turns(b) {
+		run, err := b.DB.Run(b.Ctx, b.Scope.Tenant, t.Run)
+		b.Must(err)
+		equal(b, "the beginning of the run of "+t.User, run.StartedAt, t.CreatedAt)
 		equal(b, "the state of "+t.User, t.State, oxbow.TurnExtracted)
 		equal(b, "the reason of "+t.User, t.Reason, "small talk")
 		equal(b, "the judge of "+t.User, t.Judge, "script@1")

@@ -414,6 +414,26 @@ func TestInTx(t *testing.T) {
 	})
 }
 
+func TestPutRun(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	run := oxbow.Run{ID: oxbow.NewID("run"), Scope: ada, Name: "write", Trigger: "write", Status: oxbow.RunDone, About: start, StartedAt: start, FinishedAt: start}
+	for i, ended := range []time.Time{start, start.Add(time.Second)} { // with a turn, and when it is read
+		run.FinishedAt = ended
+		times := 0
+		inTx(t, s, func(ctx context.Context, tx store.Tx) error {
+			times++
+			if _, err := tx.LockScope(ctx, ada, start); err != nil {
+				return err
+			}
+			return tx.PutRun(ctx, run)
+		})
+		if i > 0 && times != 1 {
+			t.Errorf("a transaction that ends the run of a turn was run %d times", times)
+		}
+	}
+}
+
 func TestApply(t *testing.T) {
 	t.Parallel()
 

@@ -31,7 +31,8 @@ const newRun = `
 	ON CONFLICT (id) DO NOTHING RETURNING 1`
 
 // PutRun implements store.RunWriter. A run that begins and ends at one instant is
-// a write's, which is stored once.
+// a write's, which is new; that of a turn is stored with it, and ends later, when
+// it is read.
 func (t *tx) PutRun(ctx context.Context, run oxbow.Run) error {
 	seq, err := t.knownScope(ctx, run.Scope)
 	if err != nil {
