@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,18 +13,18 @@ import (
 
 // mcpClient is a client whose configuration is known.
 type mcpClient struct {
-	file string // where it stands
-	list string // under which name servers are listed
-	kind bool   // whether an entry says its type
+	file  string   // where it stands
+	list  string   // under which name servers are listed
+	typed []string // the types that an entry says of itself
 	// variable is how the file names what stands in the environment.
 	variable func(name string) string
 }
 
 var mcpClients = map[string]mcpClient{
-	"claude": {"the .mcp.json of a project (Claude Code), or claude_desktop_config.json (Claude Desktop: Settings, Developer, Edit Config)", "mcpServers", true,
+	"claude": {"the .mcp.json of a project (Claude Code), or claude_desktop_config.json (Claude Desktop: Settings, Developer, Edit Config; not for --url)", "mcpServers", []string{"http"},
 		func(name string) string { return "${" + name + "}" }},
-	"cursor": {".cursor/mcp.json of a project, or of your home folder", "mcpServers", false, func(name string) string { return "${env:" + name + "}" }},
-	"vscode": {".vscode/mcp.json of a project", "servers", true, func(name string) string { return "${env:" + name + "}" }},
+	"cursor": {".cursor/mcp.json of a project, or of your home folder", "mcpServers", nil, func(name string) string { return "${env:" + name + "}" }},
+	"vscode": {".vscode/mcp.json of a project", "servers", []string{"stdio", "http"}, func(name string) string { return "${env:" + name + "}" }},
 }
 
 // mcpServer is an entry of a client's file, for either transport.
@@ -65,7 +66,7 @@ hold there beside the flags belongs into the configuration file.`,
 			if err != nil {
 				return err
 			}
-			if !client.kind {
+			if !slices.Contains(client.typed, entry.Type) {
 				entry.Type = ""
 			}
 			a.say("write this into %s:", client.file)
