@@ -385,7 +385,7 @@ func (h *house) errandList(ctx context.Context) ([]errand, error) {
 		}},
 		{name: "runs", method: "GET", path: "/v1/runs", use: func(ctx context.Context, _ []byte) (any, error) {
 			rs, err := h.e.Runs(ctx, store.RunFilter{Tenant: home.Tenant, Limit: size})
-			return page{Items: rs}, err
+			return page{rs, rs[len(rs)-1].ID}, err
 		}},
 		{name: "jobs", method: "GET", path: "/v1/jobs", use: func(ctx context.Context, _ []byte) (any, error) {
 			js, err := h.st.ListJobs(ctx, store.JobFilter{Tenant: home.Tenant, Limit: size})

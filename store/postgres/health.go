@@ -50,7 +50,7 @@ func (r reader) Strengths(ctx context.Context, tenant string, now time.Time, n i
 // takes them for average ones and reads the whole log for each.
 const countRunEvents = `
 	SELECT e.run, e.type, count(*) FROM memory_events e
-	WHERE e.run = ANY($2) AND e.scope IN (SELECT seq FROM scopes WHERE tenant = $1) GROUP BY e.run, e.type`
+	WHERE e.run = ANY($2) AND e.scope + 0 IN (SELECT seq FROM scopes WHERE tenant = $1) GROUP BY e.run, e.type`
 
 // CountRunEvents implements store.HealthReader.
 func (r reader) CountRunEvents(ctx context.Context, tenant string, runs []string) (map[string]map[string]int, error) {
@@ -70,7 +70,7 @@ func (r reader) CountRunEvents(ctx context.Context, tenant string, runs []string
 
 const churn = `
 	SELECT to_char(e.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, e.type, count(*)
-	FROM memory_events e JOIN scopes s ON s.seq = e.scope
+	FROM memory_events e JOIN scopes s ON s.seq = e.scope + 0
 	WHERE e.seq > (SELECT last_value FROM memory_events_seq_seq) - $2 AND s.tenant = $1 GROUP BY day, e.type ORDER BY day, e.type`
 
 // Churn implements store.HealthReader.
@@ -87,7 +87,7 @@ const (
 			WHERE seq > (SELECT last_value FROM memory_events_seq_seq) - $1 ORDER BY seq LIMIT 1), '')`
 	dayMoves = `
 		SELECT to_char(e.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), e.type, ` + movedStatus + ` AS status, count(*)
-		FROM memory_events e JOIN scopes s ON s.seq = e.scope
+		FROM memory_events e JOIN scopes s ON s.seq = e.scope + 0
 		WHERE e.seq > (SELECT last_value FROM memory_events_seq_seq) - $3 AND s.tenant = $1 AND e.recorded_at >= $2
 			AND e.type IN ('created', 'superseded', 'compressed', 'expired', 'archived', 'released', 'restored', 'erased')
 		GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`

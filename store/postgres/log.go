@@ -18,8 +18,10 @@ const (
 	SELECT e.seq, s.tenant, s.name, e.memory, e.version, e.type, e.before, e.after, e.links, e.unlinks, e.reason, e.actor,
 		e.judge, e.run, e.at, e.recorded_at`
 
+	// The index of scopes is for eventsOfScopes only: by it any other question
+	// would read all that its scope ever had. So + 0 keeps it out, here and elsewhere.
 	selectEvent = eventColumns + `
-	FROM memory_events e JOIN scopes s ON s.seq = e.scope`
+	FROM memory_events e JOIN scopes s ON s.seq = e.scope + 0`
 
 	eventsOfScopes = eventColumns + `
 	FROM scopes s CROSS JOIN LATERAL (SELECT e.* FROM memory_events e`

@@ -256,7 +256,7 @@ func (r reader) CountMemories(ctx context.Context, s oxbow.Scope) (map[oxbow.Sta
 }
 
 const countRefused = `
-	SELECT (SELECT count(*) FROM memory_events e JOIN scopes s ON s.seq = e.scope
+	SELECT (SELECT count(*) FROM memory_events e JOIN scopes s ON s.seq = e.scope + 0
 			WHERE s.tenant = $1 AND ($2 = '' OR s.name = $2) AND e.type = 'refused' AND e.recorded_at >= $3) +
 		(SELECT coalesce(sum((r.counts::jsonb ->> 'refused')::bigint), 0) FROM runs r JOIN scopes s ON s.seq = r.scope
 			WHERE s.tenant = $1 AND ($2 = '' OR s.name = $2) AND r.name <> 'synthesize' AND r.started_at >= $3)`

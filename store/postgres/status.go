@@ -32,7 +32,7 @@ const (
 		SELECT 'over', '', '', '', pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 		UNION ALL SELECT * FROM (
 			SELECT CASE WHEN e.seq <= $3 THEN 'early' ELSE 'late' END, s.name, e.type, ` + movedStatus + `, count(*)
-			FROM memory_events e JOIN scopes s ON s.seq = e.scope
+			FROM memory_events e JOIN scopes s ON s.seq = e.scope + 0
 			WHERE e.seq > $2 AND e.seq < 9223372036854775807 AND s.tenant = $1
 				AND e.type IN ('created', 'superseded', 'compressed', 'expired', 'archived', 'released', 'restored', 'erased')
 			GROUP BY 1, 2, 3, 4) moved`

@@ -45,7 +45,7 @@ func (r reader) Strengths(ctx context.Context, tenant string, now time.Time, n i
 
 const countRunEvents = `
 	SELECT e.run, e.type, count(*) FROM (SELECT DISTINCT value FROM json_each(?2)) i CROSS JOIN memory_events e ON e.run = i.value
-	WHERE e.scope IN (SELECT seq FROM scopes WHERE tenant = ?1) GROUP BY e.run, e.type`
+	WHERE +e.scope IN (SELECT seq FROM scopes WHERE tenant = ?1) GROUP BY e.run, e.type`
 
 // CountRunEvents implements store.HealthReader.
 func (r reader) CountRunEvents(ctx context.Context, tenant string, runs []string) (map[string]map[string]int, error) {
@@ -65,7 +65,7 @@ func (r reader) CountRunEvents(ctx context.Context, tenant string, runs []string
 
 const churn = `
 	SELECT strftime('%Y-%m-%d', e.recorded_at / 1000, 'unixepoch') AS day, e.type, count(*)
-	FROM memory_events e JOIN scopes s ON s.seq = e.scope
+	FROM memory_events e JOIN scopes s ON s.seq = +e.scope
 	WHERE e.seq > (SELECT coalesce(max(seq), 0) FROM memory_events) - ?2 AND s.tenant = ?1 GROUP BY day, e.type ORDER BY day, e.type`
 
 // Churn implements store.HealthReader.
@@ -84,7 +84,7 @@ const (
 		SELECT strftime('%Y-%m-%d', (e.recorded_at / 86400000) * 86400, 'unixepoch'), e.type, ` + movedStatus + ` AS status, count(*)
 		FROM memory_events e
 		WHERE e.seq > (SELECT coalesce(max(seq), 0) FROM memory_events) - ?3 AND e.recorded_at >= ?2
-			AND e.scope IN (SELECT seq FROM scopes WHERE tenant = ?1)
+			AND +e.scope IN (SELECT seq FROM scopes WHERE tenant = ?1)
 			AND e.type IN ('created', 'superseded', 'compressed', 'expired', 'archived', 'released', 'restored', 'erased')
 		GROUP BY e.recorded_at / 86400000, e.type, status ORDER BY 1, 2, 3`
 )

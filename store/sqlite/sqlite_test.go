@@ -314,22 +314,8 @@ func TestConversationIndex(t *testing.T) {
 		w.add("s.tenant = ?", "default")
 		w.add("m.scope = ?", 1)
 		w.filter(store.MemoryFilter{Conversation: "talk", Status: []oxbow.Status{oxbow.Active}, Kinds: []oxbow.Kind{oxbow.Observation}})
-		rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+selectMemory+w.String()+" ORDER BY m.said_at DESC, m.id DESC LIMIT 9", w.args...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer rows.Close()
-		var plan []string
-		for rows.Next() {
-			var id, parent, unused int
-			var detail string
-			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-				t.Fatal(err)
-			}
-			plan = append(plan, detail)
-		}
-		all := strings.Join(plan, "\n")
-		if rows.Err() != nil || !strings.Contains(all, "memories_conversation (scope=? AND conversation=?)") || strings.Contains(all, "ORDER BY") {
+		all := planOf(t, s, selectMemory+w.String()+" ORDER BY m.said_at DESC, m.id DESC LIMIT 9", w.args...)
+		if !strings.Contains(all, "memories_conversation (scope=? AND conversation=?)") || strings.Contains(all, "ORDER BY") {
 			t.Fatalf("the plan is\n%s", all)
 		}
 	})
@@ -375,6 +361,48 @@ func TestListPlans(t *testing.T) {
 		}
 		if by != 2 || sorts != 2 { // of the scopes, and of what is shown; none of a whole scope
 			t.Errorf("a list of %s goes %d times by %s and sorts %d times, want twice each", name, by, c.index, sorts)
+		}
+	}
+}
+
+// planOf gives the plan of a query, a line a step.
+func planOf(t *testing.T, s *Store, query string, args ...any) string {
+	t.Helper()
+	rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var plan []string
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, detail)
+	}
+	if rows.Err() != nil {
+		t.Fatal(rows.Err())
+	}
+	return strings.Join(plan, "\n")
+}
+
+func TestLogPlans(t *testing.T) {
+	t.Parallel()
+	s := openMigrated(t, Config{})
+	for name, c := range map[string]struct {
+		query, index string
+		args         []any
+	}{
+		"the events of memories": {eventsOf, "memory_events_version", []any{"home", "[]"}},
+		"the events of runs":     {countRunEvents, "memory_events_run", []any{"home", "[]"}},
+		"the newest, by day":     {churn, "e USING INTEGER PRIMARY KEY", []any{"home", 9}},
+		"the newest moves":       {dayMoves, "e USING INTEGER PRIMARY KEY", []any{"home", 0, 9}},
+		"the moves since":        {movedStatuses, "e USING INTEGER PRIMARY KEY", []any{"home", 0, 9}},
+	} {
+		if plan := planOf(t, s, c.query, c.args...); !strings.Contains(plan, c.index) || strings.Contains(plan, "memory_events_scope") {
+			t.Errorf("%s are not found by %s alone:\n%s", name, c.index, plan)
 		}
 	}
 }

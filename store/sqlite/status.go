@@ -22,7 +22,7 @@ const (
 	// The cross join keeps the log the outer loop: it is read from a number on.
 	movedStatuses = `
 		SELECT CASE WHEN e.seq <= ?3 THEN 'early' ELSE 'late' END, s.name, e.type, ` + movedStatus + `, count(*)
-		FROM memory_events e CROSS JOIN scopes s ON s.seq = e.scope
+		FROM memory_events e CROSS JOIN scopes s ON s.seq = +e.scope
 		WHERE e.seq > ?2 AND s.tenant = ?1
 			AND e.type IN ('created', 'superseded', 'compressed', 'expired', 'archived', 'released', 'restored', 'erased')
 		GROUP BY 1, 2, 3, 4`
