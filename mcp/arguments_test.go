@@ -141,8 +141,10 @@ func argumentsDescribed(c *client) {
 		}
 	}
 	here := both.session.InitializeResult().Capabilities
-	if here.Tools.ListChanged || here.Resources.ListChanged || here.Prompts.ListChanged || here.Logging != nil {
-		c.Errorf("it announces what it never does: %+v", here)
+	said, err := json.Marshal(here)
+	c.Must(err)
+	if here.Tools.ListChanged || here.Resources.ListChanged || here.Prompts.ListChanged || strings.Contains(string(said), "logging") {
+		c.Errorf("it announces what it never does: %s", said)
 	}
 }
 
