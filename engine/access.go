@@ -47,8 +47,8 @@ type NewKey struct {
 	Secret string `json:"secret"`
 }
 
-// secretPrefix makes a secret easy to find where it should not be.
-const secretPrefix = "oxb_"
+// SecretPrefix begins every secret, which makes a secret easy to find where it should not be.
+const SecretPrefix = "oxb_"
 
 // secretLength is how many characters of 62 a secret has after its id: 43 hold
 // 256 bits.
@@ -66,7 +66,7 @@ func (e *Engine) CreateKey(ctx context.Context, k oxbow.Key) (NewKey, error) {
 	if !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(k.CreatedAt) {
 		return NewKey{}, oxbow.Errorf(oxbow.CodeInvalid, "the key would have ended already: give a later date")
 	}
-	secret := secretPrefix + k.ID + "_" + randomText(secretLength)
+	secret := SecretPrefix + k.ID + "_" + randomText(secretLength)
 	k.Hash = hashSecret(secret)
 	was := served{Key: k.ID}
 	err := e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
@@ -147,8 +147,8 @@ var errNoKey = oxbow.Errorf(oxbow.CodeUnauthorized, "a key is needed: send it as
 // Authenticate gives the caller that a secret stands for: unauthorized for one
 // that fits no key, or one that was revoked or has ended, without telling which.
 func (e *Engine) Authenticate(ctx context.Context, secret string) (Caller, error) {
-	id, _, ok := strings.Cut(strings.TrimPrefix(secret, secretPrefix), "_")
-	if !ok || !strings.HasPrefix(secret, secretPrefix) || len(id) != 16 || !oxbow.IsID(id) {
+	id, _, ok := strings.Cut(strings.TrimPrefix(secret, SecretPrefix), "_")
+	if !ok || !strings.HasPrefix(secret, SecretPrefix) || len(id) != 16 || !oxbow.IsID(id) {
 		return Caller{}, errNoKey
 	}
 	k, err := e.st.Key(ctx, id)

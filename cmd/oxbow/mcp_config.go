@@ -5,10 +5,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/oxbow-memory/oxbow/engine"
 )
 
 // mcpClient is a client whose configuration is known.
@@ -55,12 +58,16 @@ hold there beside the flags belongs into the configuration file.`,
 			if !ok {
 				return usage("there is no client %q: use claude, cursor or vscode", args[0])
 			}
+			flags := cmd.Flags()
 			entry, err := mcpServer{}, error(nil)
-			if address != "" {
+			switch {
+			case address != "" && (flags.Changed("scope") || flags.Changed("memory-recall")):
+				err = usage("--scope and --memory-recall hold where the server starts: give them to oxbow serve, and leave them out beside --url")
+			case address != "":
 				entry, err = client.remote(address, keyFrom)
-			} else if keyFrom != "" {
+			case keyFrom != "":
 				err = usage("--key-from goes with --url: oxbow mcp asks for no key")
-			} else {
+			default:
 				entry, err = a.started(cmd, scope, waterfall)
 			}
 			if err != nil {
@@ -82,6 +89,8 @@ hold there beside the flags belongs into the configuration file.`,
 	return cmd
 }
 
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
 // remote is the entry of a server that answers already.
 func (c mcpClient) remote(address, keyFrom string) (mcpServer, error) {
 	u, err := url.Parse(address)
@@ -93,7 +102,7 @@ func (c mcpClient) remote(address, keyFrom string) (mcpServer, error) {
 	}
 	s := mcpServer{Type: "http", URL: u.String()}
 	if keyFrom != "" {
-		if strings.Trim(keyFrom, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" { // somebody's key, perhaps: not repeated
+		if strings.HasPrefix(keyFrom, engine.SecretPrefix) || !variableName.MatchString(keyFrom) { // somebody's key, perhaps: not repeated
 			return mcpServer{}, usage("--key-from takes the name of a variable, such as OXBOW_KEY, and not the key")
 		}
 		s.Headers = map[string]string{"Authorization": "Bearer " + c.variable(keyFrom)}
