@@ -227,6 +227,16 @@ func (e *Engine) once(ctx context.Context, tx store.Tx, tenant, part string, was
 	if !ok {
 		return nil
 	}
+	if part != "" { // another request with the key may have other parts, so the whole is claimed too
+		if err := e.claim(ctx, tx, r, tenant, "", &served{}); err != nil && !errors.Is(err, errServed) {
+			return err
+		}
+	}
+	return e.claim(ctx, tx, r, tenant, part, was)
+}
+
+// claim is once for one part of a request.
+func (e *Engine) claim(ctx context.Context, tx store.Tx, r request, tenant, part string, was *served) error {
 	now := e.now()
 	got, first, err := tx.PutRequest(ctx, store.Request{Tenant: tenant, Key: r.key + "\n" + part, Digest: r.digest,
 		Outcome: []byte(store.JSON(*was)), At: now}, now.Add(-remembered))

@@ -128,6 +128,15 @@ func requestsDiffer(b *bench) {
 	b.Must(err)
 	_, err = b.Engine.Remember(b.requested("k", "two"), engine.Statement{Scope: b.Bench.Scope, Text: "tea: black"})
 	code(b, "another request with the key", err, oxbow.CodeConflict)
+	of := func(scope string) []oxbow.Turn {
+		return []oxbow.Turn{{Scope: oxbow.Scope{Tenant: b.tenant(), Name: scope}, User: "I like tea", At: at(0)}}
+	}
+	_, err = b.Engine.Ingest(b.requested("turns", "one"), of("user:eve"))
+	b.Must(err)
+	_, err = b.Engine.Ingest(b.requested("turns", "two"), of("user:mallory"))
+	code(b, "another request with the key, of another scope", err, oxbow.CodeConflict)
+	_, err = b.Engine.Remember(b.requested("turns", "three"), engine.Statement{Scope: b.Bench.Scope, Text: "tea: black"})
+	code(b, "another request with the key, that stores no turns", err, oxbow.CodeConflict)
 	_, err = engine.WithRequest(b.Ctx, strings.Repeat("k", 256), nil)
 	code(b, "a key of 256 bytes", err, oxbow.CodeInvalid)
 }

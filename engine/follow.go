@@ -14,18 +14,18 @@ const lateBy = 500
 
 // Follow gives the events of a filter that come after its AfterSeq, or after
 // the newest one there is when that is 0 or no event has come so far (of another
-// database, say), as looks at the log find them: one at once and one at each tick. It ends with ctx, without an error, or with the
-// first error of fn. Limit: an event whose transaction stays open while more
-// than 500 others are written is left out.
+// database, say), as looks at the log find them: one at once and one at each tick.
+// It ends with ctx, without an error, or with the first error of fn. Limit: an event
+// whose transaction stays open while more than 500 others are written is left out.
 func (e *Engine) Follow(ctx context.Context, f store.EventFilter, tick <-chan time.Time, fn func([]oxbow.Event) error) error {
 	f.Newest, f.Limit = false, 1000
-	newest, err := e.st.Events(ctx, store.EventFilter{Tenant: f.Tenant, Newest: true, Limit: 1})
+	newest, err := e.NewestEvent(ctx, f.Tenant)
 	if err != nil {
 		return ended(ctx, err)
 	}
 	last := f.AfterSeq
-	if len(newest) > 0 && (last == 0 || last > newest[0].Seq) {
-		last = newest[0].Seq
+	if last == 0 || last > max(newest, 0) {
+		last = newest
 	}
 	first, seen := last, map[int64]bool{}
 	for {
