@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -208,7 +209,8 @@ func TestMatrix(t *testing.T) {
 					}
 				}
 				q := ask("a", 1+r.IntN(10), vector(r, d)...)
-				if got, all := near(t, m, q), s.through(q); got != all {
+				got := near(t, m, q)
+				if all := s.through(q, got); got != all {
 					rt.Fatalf("got %q, want %q", got, all)
 				}
 			}
@@ -227,28 +229,36 @@ func vector(r *rand.Rand, d int) []float32 {
 	return v
 }
 
-// through is what a matrix should find.
-func (s *shelf) through(q store.NearestQuery) string {
-	type hit struct {
-		id    string
-		score float64
-	}
-	var hits []hit
+// through is what a matrix should find, given what it found: of what lies closer
+// together than the sums of two precisions may differ, either order will do.
+func (s *shelf) through(q store.NearestQuery, found string) string {
+	const apart = 1e-5
+	score := map[string]float64{}
 	for _, p := range s.of(q.Scope.Name).rows {
 		sum := 0.0
 		for i, x := range p.Values {
 			sum += float64(x) * float64(q.Vector[i])
 		}
 		if sum > 1e-6 {
-			hits = append(hits, hit{nameOf(p.Number), math.Round(sum*1e4) / 1e4})
+			score[nameOf(p.Number)] = sum
 		}
 	}
-	slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.id, b.id)) })
-	var ids []string
-	for _, h := range hits[:min(len(hits), q.Limit)] {
-		ids = append(ids, h.id)
+	ids := slices.SortedFunc(maps.Keys(score), func(a, b string) int {
+		return cmp.Or(cmp.Compare(score[b], score[a]), strings.Compare(a, b))
+	})
+	ids = ids[:min(len(ids), q.Limit)]
+	got := strings.Fields(found)
+	if len(got) != len(ids) {
+		return strings.Join(ids, " ")
 	}
-	return strings.Join(ids, " ")
+	seen := map[string]bool{}
+	for i, id := range got {
+		if x, ok := score[id]; !ok || seen[id] || math.Abs(x-score[ids[i]]) > apart {
+			return strings.Join(ids, " ")
+		}
+		seen[id] = true
+	}
+	return found
 }
 
 // perRow is what a row of four values takes.
@@ -378,7 +388,8 @@ func TestBudget(t *testing.T) {
 		wg.Wait()
 		for _, scope := range []string{"a", "b", "c", "d"} {
 			q := ask(scope, 5, 1, 0, 0, 0)
-			want(t, scope, near(t, m, q), s.through(q))
+			got := near(t, m, q)
+			want(t, scope, got, s.through(q, got))
 		}
 	})
 }
