@@ -40,6 +40,7 @@ func argumentsRefused(c *client) {
 		{"memory_write", arg{"text": "x", "importance": 50}, `the importance is "50": use a number from 0 to 10`},
 		{"memory_write", arg{"text": "x", "expires_at": "2027-03-31"}, "write it as 2027-03-31T18:00:00Z"},
 		{"memory_write", arg{"text": "x", "tags": make([]string, 13)}, "there are 13 tags: give 0 to 12"},
+		{"memory_write", arg{"text": "x", "tags": []string{strings.Repeat("é", 300)}}, "one of the tags is 300 characters long"},
 		{"memory_write", arg{"text": "x", "tags": []int{1}}, "tags has to be a list of texts"},
 		{"memory_write", arg{"text": "x", "scope": strings.Repeat("s", 5000)}, "the scope is 5000 characters long"},
 		{"memory_query", arg{"query": ""}, "memory_query needs query"},

@@ -28,7 +28,7 @@ var (
 // agent is not told what was left out.
 const mostTags = 12
 
-// mostOfItem bounds a tag and an id in bytes.
+// mostOfItem bounds a tag and an id in characters.
 const mostOfItem = 256
 
 // schemaOf gives the schema of T. A property has one type, because clients that
@@ -175,8 +175,8 @@ func fitting(name string, p *jsonschema.Schema, v json.RawMessage) (json.RawMess
 			return nil, oxbow.Errorf(oxbow.CodeInvalid, "there are %d %s: give %d to %d", len(list), name, *p.MinItems, *p.MaxItems)
 		}
 		for _, one := range list {
-			if len(one) > mostOfItem {
-				return nil, oxbow.Errorf(oxbow.CodeInvalid, "one of the %s is %d characters long: %s", name, len(one), p.Description)
+			if n := utf8.RuneCountInString(one); n > mostOfItem {
+				return nil, oxbow.Errorf(oxbow.CodeInvalid, "one of the %s is %d characters long: %s", name, n, p.Description)
 			}
 		}
 		return json.Marshal(list)

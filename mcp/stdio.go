@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,9 @@ import (
 
 // maxLine bounds one message. What may be written at once is far smaller.
 const maxLine = 4 << 20
+
+// readSize is what is read at once.
+const readSize = 64 << 10
 
 // answerWithin bounds how long a client that has closed its end is still answered.
 const answerWithin = 10 * time.Second
@@ -73,25 +77,31 @@ func (c *lines) Close() error {
 }
 
 func (c *lines) read() {
-	r := bufio.NewReaderSize(c.in, 64<<10)
-	for {
+	r := bufio.NewReaderSize(c.in, readSize)
+	give := func(l line) bool {
+		select {
+		case c.got <- l:
+			return true
+		case <-c.closed:
+			return false
+		}
+	}
+	var err error
+	for err == nil {
 		l := line{}
-		for more := true; more && l.err == nil; {
+		for more := true; more && err == nil; {
 			var part []byte
-			part, more, l.err = r.ReadLine()
+			part, more, err = r.ReadLine()
 			if l.long = l.long || len(l.text)+len(part) > maxLine; !l.long {
 				l.text = append(l.text, part...)
 			}
 		}
-		select {
-		case c.got <- l:
-		case <-c.closed:
-			return
-		}
-		if l.err != nil {
+		// A last line without an end that just fills the buffer comes with the error.
+		if (err == nil || len(l.text) > 0) && !give(l) {
 			return
 		}
 	}
+	give(line{err: err})
 }
 
 // Read implements sdk.Connection.
@@ -227,7 +237,7 @@ func coded(m jsonrpc.Message) jsonrpc.Message {
 
 // refuse answers a line that is no request. An id that cannot be read is null.
 func (c *lines) refuse(id json.RawMessage, code int64, says string) {
-	if len(id) == 0 || id[0] != '"' && (id[0] < '0' || id[0] > '9') {
+	if len(id) == 0 || !strings.ContainsRune(`"-0123456789`, rune(id[0])) {
 		id = json.RawMessage("null")
 	}
 	b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": says}})

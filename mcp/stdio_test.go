@@ -15,6 +15,7 @@ func TestStdio(t *testing.T) {
 	tell(t,
 		story{"answers a line that is no message and goes on", stdioRubbish},
 		story{"answers what was asked before the client closed its end", stdioClosed},
+		story{"answers a last line that nothing ends, however long it is", stdioUnended},
 	)
 }
 
@@ -69,6 +70,7 @@ func stdioRubbish(c *client) {
 		{`[{"jsonrpc":"2.0","id":7,"method":"ping"}]`, `"id":null`, "-32600"},
 		{`"ping"`, `"id":null`, "-32600"},
 		{`{"jsonrpc":"1.0","id":7,"method":"ping"}`, `"id":7`, "-32600"},
+		{`{"jsonrpc":"1.0","id":-7,"method":"ping"}`, `"id":-7`, "-32600"},
 		{`{"jsonrpc":"2.0","id":"seven"}`, `"id":"seven"`, "-32600"},
 		{`{"jsonrpc":"2.0","id":null,"method":"ping"}`, `"id":null`, "-32600"},
 		{`{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}`, `"id":null`, "-32600"},
@@ -114,4 +116,21 @@ func stdioClosed(c *client) {
 	if !got["11"] || !got["12"] {
 		c.Errorf("of three calls before the end are answered %v", got)
 	}
+}
+
+func stdioUnended(c *client) {
+	for _, length := range []int{1 << 10, 64 << 10, 128 << 10} {
+		w := dialWire(c)
+		w.hearsLast(`{"jsonrpc":"2.0","id":21,"method":"ping"` + strings.Repeat(" ", length-41) + "}")
+	}
+}
+
+func (w *wire) hearsLast(line string) {
+	w.Helper()
+	go func() {
+		_, _ = io.WriteString(w.in, line)
+		_ = w.in.Close()
+	}()
+	w.hears("the last one", `"id":21`, `"result":{}`)
+	w.Must(<-w.ended)
 }
