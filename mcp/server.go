@@ -143,8 +143,9 @@ func (d *Door) HTTP(guard *access.Guard) http.Handler {
 		c, err := guard.Caller(r)
 		if err != nil {
 			p := access.Unidentified(w, err)
-			if p.Code == oxbow.CodeInternal {
-				d.cfg.Log.ErrorContext(r.Context(), "request failed", slog.String("error", err.Error()))
+			if p.Code == oxbow.CodeInternal && !errors.Is(err, context.Canceled) {
+				p.Request = access.RequestID(r.Context())
+				d.cfg.Log.ErrorContext(r.Context(), "request failed", slog.String("request", p.Request), slog.String("error", err.Error()))
 			}
 			access.Answer(w, p)
 			return

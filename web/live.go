@@ -62,7 +62,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 			return
 		case err := <-ended:
 			if err != nil {
-				c.cfg.Log.ErrorContext(r.Context(), "live page ended", slog.String("error", err.Error()))
+				c.cfg.Log.ErrorContext(r.Context(), "live page ended", slog.String("request", access.RequestID(r.Context())), slog.String("error", err.Error()))
 			}
 			return
 		case <-changed:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"errors"
 	"html/template"
 	"io/fs"
 	"log/slog"
@@ -200,7 +201,7 @@ func (c *Console) show(w http.ResponseWriter, status int, name string, a ask, da
 	}
 	var b bytes.Buffer
 	if err := c.templates[name].ExecuteTemplate(&b, "frame", f); err != nil {
-		c.cfg.Log.ErrorContext(a.ctx(), "page failed", slog.String("page", name), slog.String("error", err.Error()))
+		c.cfg.Log.ErrorContext(a.ctx(), "page failed", slog.String("request", access.RequestID(a.ctx())), slog.String("page", name), slog.String("error", err.Error()))
 		http.Error(w, "this page could not be made; the server's log names it", http.StatusInternalServerError)
 		return
 	}
@@ -215,8 +216,9 @@ func (c *Console) show(w http.ResponseWriter, status int, name string, a ask, da
 // fail shows what is wrong as a page.
 func (c *Console) fail(w http.ResponseWriter, a ask, err error) {
 	p := access.ProblemOf(err)
-	if p.Code == oxbow.CodeInternal {
-		c.cfg.Log.ErrorContext(a.ctx(), "request failed", slog.String("error", err.Error()))
+	if p.Code == oxbow.CodeInternal && !errors.Is(err, context.Canceled) { // a reader who left is no failure of ours
+		p.Request = access.RequestID(a.ctx())
+		c.cfg.Log.ErrorContext(a.ctx(), "request failed", slog.String("request", p.Request), slog.String("error", err.Error()))
 	}
 	c.show(w, p.Status, "problem", a, p)
 }

@@ -1,8 +1,12 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -385,6 +389,38 @@ func mustURL(c *console) *url.URL {
 	u, err := url.Parse(c.srv.URL)
 	c.Must(err)
 	return u
+}
+
+// away is a store whose answer to every question is the same error.
+type away struct {
+	store.Store
+	err error
+}
+
+func (a away) Conflicts(context.Context, string, int) ([]oxbow.Link, error) { return nil, a.err }
+
+func TestLog(t *testing.T) {
+	tell(t, story{"names the request of a defect, and no reader who left", func(c *console) {
+		var log bytes.Buffer
+		page := func(err error) *httptest.ResponseRecorder {
+			e := engine.New(engine.Config{Store: away{c.DB, err}, Judge: c.Judge, Clock: c.Clock.Now})
+			guard := access.New(access.Config{Engine: e, Tenant: c.Scope.Tenant, Clock: c.Clock.Now})
+			h := guard.Wrap(web.New(web.Config{Engine: e, Guard: guard, Log: slog.New(slog.NewTextHandler(&log, nil))}))
+			req := httptest.NewRequestWithContext(c.Ctx, "GET", "http://localhost"+web.Root, nil)
+			req.RemoteAddr = "127.0.0.1:1"
+			req.Header.Set("X-Request-Id", "seen-by-ada")
+			res := httptest.NewRecorder()
+			h.ServeHTTP(res, req)
+			return res
+		}
+		page(fmt.Errorf("list conflicts: %w", context.Canceled))
+		if log.Len() > 0 {
+			c.Errorf("a reader who left is logged as\n%s", log.String())
+		}
+		res := page(errors.New("list conflicts: no such thing"))
+		c.has(res.Body.String(), "its log names it as request seen-by-ada")
+		c.has(log.String(), "request=seen-by-ada", "no such thing")
+	}})
 }
 
 func TestPolicy(t *testing.T) {
