@@ -13,7 +13,8 @@ import (
 
 // live tells a page that something changed, and with beat=1 every now and then
 // that something may have, since a queue moves without an event. It holds no
-// content: the page is asked for again. It ends with the browser or the server.
+// content: the page is asked for again. It ends with the browser, the server, or
+// the key that opened it.
 func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	who, err := c.cfg.Guard.Caller(r)
 	if err != nil {
@@ -68,6 +69,9 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 		case <-changed:
 			words = tick("changed")
 		case <-beat.C:
+			if oxbow.CodeOf(c.cfg.Guard.Still(r)) == oxbow.CodeUnauthorized { // the page asks anew, and is told so
+				return
+			}
 			words = pulse
 		}
 	}

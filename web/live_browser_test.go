@@ -1,8 +1,10 @@
 package web_test
 
 import (
+	"io"
 	"net"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -56,7 +58,17 @@ func TestLiveInBrowser(t *testing.T) {
 	// Another process makes the first key: who looks is asked to sign in.
 	b.do(chromedp.Navigate(b.srv.URL+web.Root), says("Live"))
 	b.lock()
-	b.do(says("You were signed out."), chromedp.WaitVisible(`//p[@id="live"]/a[contains(@href, "/login?next=")]`, chromedp.BySearch))
+	signedOut := chromedp.WaitVisible(`//p[@id="live" and contains(., "You were signed out.")]/a[contains(@href, "/login?next=")]`, chromedp.BySearch)
+	b.do(signedOut)
+
+	// So is the reader of a log in which nothing happens, whose key is revoked.
+	secret := b.key("read")
+	b.do(chromedp.Navigate(b.srv.URL+web.Root+"login?next="+url.QueryEscape(web.Root+"events?live=1")), chromedp.SendKeys(`input[name=key]`, secret), chromedp.Submit(`input[name=key]`), says("Live: this page changes by itself"))
+	who, err := b.Engine.Authenticate(b.Ctx, secret)
+	b.Must(err)
+	_, err = b.Engine.RevokeKey(b.Ctx, b.Scope.Tenant, who.Key)
+	b.Must(err)
+	b.do(signedOut)
 }
 
 func TestLive(t *testing.T) {
@@ -79,6 +91,9 @@ func TestLive(t *testing.T) {
 		}
 		c.see(422, "live?type=bogus")
 		c.lock()
+		defer time.AfterFunc(20*time.Second, c.srv.CloseClientConnections).Stop() // so that one that does not end is told
+		_, err = io.Copy(io.Discard, res.Body)                                    // ends, for its reader is let in no more
+		c.Must(err)
 		c.see(401, "live")
 	}})
 }
