@@ -77,5 +77,10 @@ func isNoTransaction(err error) bool {
 	return strings.Contains(err.Error(), "no transaction is active")
 }
 
+func isBusy(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
+}
+
 // quiet is a logger for the client that only inserts.
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }

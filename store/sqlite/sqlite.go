@@ -74,7 +74,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	// The log is moved into the file every 4000 pages, not every 1000: that waits
 	// for the disk, and pages that many writes touch are moved once.
-	pragmas := []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(" + sync + ")",
+	busy := fmt.Sprintf("busy_timeout(%d)", busyFor.Milliseconds())
+	pragmas := []string{busy, "journal_mode(WAL)", "synchronous(" + sync + ")",
 		"foreign_keys(1)", "secure_delete(1)", "temp_store(2)", "cache_size(-24000)", "wal_autocheckpoint(4000)"}
 	if cfg.MaxPages > 0 {
 		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", cfg.MaxPages))
@@ -84,7 +85,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, translate(err, "open the database")
 	}
 	write.SetMaxOpenConns(1)
-	read, err := openPool(dsn(cfg.Path, []string{"busy_timeout(10000)", "query_only(1)", "cache_size(-4000)", "temp_store(2)"}, false))
+	read, err := openPool(dsn(cfg.Path, []string{busy, "query_only(1)", "cache_size(-4000)", "temp_store(2)"}, false))
 	if err != nil {
 		return nil, translate(err, "open the database")
 	}
@@ -147,14 +148,34 @@ func dsn(path string, pragmas []string, immediate bool) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
+// busyFor is how long opening waits for other processes, and every later statement
+// too (busy_timeout); busyPause is how long between two attempts.
+const (
+	busyFor   = 10 * time.Second
+	busyPause = 20 * time.Millisecond
+)
+
 // probe reads the file's header, so that a file that is no database is refused
-// before anything is written to it.
+// before anything is written to it. It makes the first connection, which turns
+// the write-ahead log of a new file on; there SQLite heeds no busy_timeout, since a
+// reader that becomes a writer might wait for ever, so of two processes that make
+// one file the second has to come again.
 func (s *Store) probe(ctx context.Context) error {
-	var n int
-	if err := s.write.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&n); err != nil {
-		return translate(err, "open "+s.path)
+	late := time.After(busyFor)
+	for {
+		var n int
+		err := s.write.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&n)
+		if !isBusy(err) {
+			return translate(err, "open "+s.path)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-late:
+			return translate(err, "open "+s.path)
+		case <-time.After(busyPause):
+		}
 	}
-	return nil
 }
 
 // InTx implements store.Store.

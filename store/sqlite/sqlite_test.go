@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -200,6 +201,27 @@ func TestOpen(t *testing.T) {
 		if s.Describe() != "sqlite "+path || !s.Embedded() {
 			t.Fatalf("it calls itself %s", s.Describe())
 		}
+	})
+
+	t.Run("waits while another process makes the file", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "a.db")
+		other, err := openPool(dsn(path, nil, true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = other.Close() }()
+		held, err := other.BeginTx(t.Context(), nil) // as the other does while it turns its log on
+		if err != nil {
+			t.Fatal(err)
+		}
+		impatient, stop := context.WithTimeout(t.Context(), 10*busyPause)
+		defer stop()
+		if _, err := Open(impatient, Config{Path: path}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("a file that is held gives %v", err)
+		}
+		time.AfterFunc(10*busyPause, func() { _ = held.Rollback() })
+		open(t, Config{Path: path})
 	})
 
 	t.Run("refuses a file that is no database and leaves it as it is", func(t *testing.T) {
