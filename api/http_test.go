@@ -263,6 +263,9 @@ func namesPaged(d *door) {
 		}
 		d.want(404, "GET", "/v1/"+what+"?cursor=nothing", nil)
 	}
+	found := d.want(200, "GET", "/v1/scopes?name=ER:B&limit=1", nil)
+	d.equal("scopes with a part of a name", at(found, "items.0.name"), any("user:bob"))
+	d.equal("more of them", at(found, "next_cursor"), nil)
 }
 
 // putRun stores a run as it is.

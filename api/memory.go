@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,18 +39,11 @@ type Named struct {
 
 // pageOf makes a page of all there is, behind the one whose name is the cursor.
 func pageOf[T any](all []T, p Named, name func(T) string) (list[T], error) {
-	if p.Cursor != "" {
-		i := slices.IndexFunc(all, func(v T) bool { return name(v) == p.Cursor })
-		if i < 0 {
-			return list[T]{}, nothingBehind(p.Cursor)
-		}
-		all = all[i+1:]
+	page, next, err := engine.PageOf(all, p.Cursor, p.Limit, name)
+	if err != nil {
+		return list[T]{}, nothingBehind(p.Cursor)
 	}
-	out := list[T]{Items: append([]T{}, all[:min(len(all), p.Limit)]...)}
-	if len(all) > p.Limit {
-		out.NextCursor = name(all[p.Limit-1])
-	}
-	return out, nil
+	return list[T]{Items: append([]T{}, page...), NextCursor: next}, nil
 }
 
 // listOf makes a page; full says that there may be more behind it.

@@ -11,7 +11,10 @@ import (
 	"github.com/oxbow-memory/oxbow/store"
 )
 
-type scopesInput struct{ Named }
+type scopesInput struct {
+	Named
+	Part string `query:"name" maxLength:"256" doc:"only those whose names hold it, in letters of either case"`
+}
 
 type scopeInput struct {
 	Scope string `path:"scope" maxLength:"256"`
@@ -35,7 +38,7 @@ type setScope struct {
 func (a *API) scopes() {
 	route(a, op{"GET", "/v1/scopes", "list-scopes", "scopes", "The tenant's scopes by name", oxbow.MayRead, 0},
 		func(ctx context.Context, c call, in *scopesInput) (list[oxbow.ScopeSettings], error) {
-			ss, err := c.e.Store().ListScopes(ctx, c.Tenant)
+			ss, err := c.e.ScopesNamed(ctx, c.Tenant, in.Part)
 			if err != nil {
 				return list[oxbow.ScopeSettings]{}, err
 			}

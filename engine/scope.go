@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -138,4 +141,23 @@ func (e *Engine) Zone(ctx context.Context, s oxbow.Scope) (*time.Location, error
 		return time.UTC, nil
 	}
 	return settings.Location(), err
+}
+
+// LargestScopes gives at most n scopes of a tenant, and how many there are: all by
+// name when n is enough, else those with the most memories, the largest first.
+func (e *Engine) LargestScopes(ctx context.Context, tenant string, n int) (found []oxbow.ScopeSettings, all int, err error) {
+	found, err = e.st.ListScopes(ctx, tenant)
+	if all = len(found); all > n {
+		slices.SortStableFunc(found, func(a, b oxbow.ScopeSettings) int { return cmp.Compare(b.Memories, a.Memories) })
+		found = found[:n]
+	}
+	return found, all, err
+}
+
+// ScopesNamed gives a tenant's scopes by name, those alone whose names hold part,
+// in letters of either case.
+func (e *Engine) ScopesNamed(ctx context.Context, tenant, part string) ([]oxbow.ScopeSettings, error) {
+	found, err := e.st.ListScopes(ctx, tenant)
+	part = strings.ToLower(part)
+	return slices.DeleteFunc(found, func(s oxbow.ScopeSettings) bool { return !strings.Contains(strings.ToLower(s.Name), part) }), err
 }

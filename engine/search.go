@@ -22,17 +22,15 @@ func (e *Engine) Search(ctx context.Context, q Recall) (recall.Answer, error) {
 	if q.Scope.Name != "" {
 		return e.ask(ctx, q, e.now())
 	}
-	all, err := e.st.ListScopes(ctx, q.Scope.Tenant)
+	asked, all, err := e.LargestScopes(ctx, q.Scope.Tenant, searched)
 	if err != nil {
 		return recall.Answer{}, err
 	}
-	slices.SortStableFunc(all, func(a, b oxbow.ScopeSettings) int { return cmp.Compare(b.Memories, a.Memories) })
 	out := recall.Answer{At: e.now()}
-	if len(all) > searched {
-		out.Notes = []string{fmt.Sprintf("looked in the %d scopes with the most memories of %d: choose a scope to look in another", searched, len(all))}
-		all = all[:searched]
+	if all > len(asked) {
+		out.Notes = []string{fmt.Sprintf("looked in the %d scopes with the most memories of %d: choose a scope to look in another", searched, all)}
 	}
-	for _, s := range all {
+	for _, s := range asked {
 		q.Scope = oxbow.Scope{Tenant: q.Scope.Tenant, Name: s.Name}
 		got, err := e.ask(ctx, q, out.At)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
@@ -158,18 +159,10 @@ func (e *Engine) LiveWorkers(ctx context.Context) (int, error) {
 	return e.st.LiveWorkers(ctx, e.deps.RealNow().Add(-store.WorkerTTL))
 }
 
+// nextDue gives the schedules whose slots come soonest.
 func nextDue(all []store.Schedule) []store.Schedule {
-	var out []store.Schedule
-	for _, d := range all {
-		if d.Paused {
-			continue
-		}
-		i := len(out)
-		for i > 0 && d.NextAt.Before(out[i-1].NextAt) {
-			i--
-		}
-		out = append(out[:i], append([]store.Schedule{d}, out[i:]...)...)
-	}
+	out := slices.DeleteFunc(all, func(d store.Schedule) bool { return d.Paused })
+	slices.SortStableFunc(out, func(a, b store.Schedule) int { return a.NextAt.Compare(b.NextAt) })
 	return out[:min(len(out), soonest)]
 }
 

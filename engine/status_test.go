@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/oxbow-memory/oxbow"
@@ -38,4 +39,28 @@ func saysWhoWaits(b *bench) {
 	draw(301, 1000)
 	equal(b, "when a write is", budget(1000).Waiting, "jobs")
 	equal(b, "when the limit is raised", budget(9000).Waiting, "")
+}
+
+func TestNextOfStatus(t *testing.T) {
+	tell(t, story{"names the schedules that come soonest, of those that are not paused", func(b *bench) {
+		for _, name := range []string{"a", "b", "c"} {
+			b.Remember(engine.Statement{Text: "tea: green", Scope: oxbow.Scope{Tenant: b.tenant(), Name: name}})
+		}
+		all, err := b.DB.ListSchedules(b.Ctx, oxbow.Scope{Tenant: b.tenant()})
+		b.Must(err)
+		b.Must(b.Engine.SetSchedulePaused(b.Ctx, oxbow.Scope{Tenant: b.tenant(), Name: "b"}, "expire", true))
+		st, err := b.Engine.Status(b.Ctx, oxbow.Scope{Tenant: b.tenant()})
+		b.Must(err)
+		var names []string
+		for i, s := range st.Next {
+			names = append(names, s.Scope.Name+"/"+s.Name)
+			if i > 0 && s.NextAt.Before(st.Next[i-1].NextAt) {
+				b.Errorf("%s comes before the one that is named before it", s.Name)
+			}
+		}
+		if len(all) < 9 || len(names) != 5 {
+			b.Errorf("of %d schedules it names %v", len(all), names)
+		}
+		equal(b, "the hourly ones come first", fmt.Sprint(names[:2]), "[a/expire c/expire]")
+	}})
 }

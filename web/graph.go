@@ -14,7 +14,7 @@ const namesShown = 200
 
 type graphData struct {
 	Scope, Words, Name string
-	Scopes             []string
+	Scopes             choice
 	Nodes              []store.GraphNode // the list, when no name is asked about
 	View               engine.GraphView
 	Drawing            graph
@@ -25,13 +25,14 @@ type graphData struct {
 // relations, as a drawing and as a table, each with the memories that say it.
 func (c *Console) named(ctx context.Context, a ask) (any, error) {
 	q := a.URL.Query()
-	d := graphData{Scope: q.Get("scope"), Words: q.Get("q"), Name: q.Get("name"), Texts: map[string]string{}}
+	d := graphData{Scope: a.value("scope"), Words: q.Get("q"), Name: q.Get("name"), Texts: map[string]string{}}
 	var err error
-	if d.Scopes, err = a.scopes(); err != nil {
+	if d.Scopes, err = a.choice(ctx, "scope", ""); err != nil {
 		return nil, err
 	}
-	if d.Scope == "" && len(d.Scopes) > 0 {
-		d.Scope = d.Scopes[0]
+	if d.Scope == "" && len(d.Scopes.Names) > 0 {
+		d.Scope = d.Scopes.Names[0]
+		d.Scopes = d.Scopes.as("scope", d.Scope)
 	}
 	if d.Name == "" {
 		d.Nodes, err = a.e.GraphNodes(ctx, a.scope(d.Scope), d.Words, namesShown)

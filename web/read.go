@@ -64,7 +64,7 @@ func undecided(conflicts, quarantined int) string {
 type memoriesData struct {
 	Query, Scope, Status, Kind, Slot, Tag string
 	Rows                                  []engine.View
-	Scopes                                []string
+	Scopes                                choice
 	Statuses                              []oxbow.Status
 	Kinds                                 []oxbow.Kind
 	Next                                  string
@@ -75,13 +75,13 @@ type memoriesData struct {
 // search is; with words it asks recall.
 func (c *Console) memories(ctx context.Context, a ask) (any, error) {
 	q := a.URL.Query()
-	d := memoriesData{Query: words(q.Get("q")), Scope: q.Get("scope"), Status: cmp.Or(q.Get("status"), string(oxbow.Active)), Kind: q.Get("kind"), Slot: q.Get("slot"), Tag: q.Get("tag"),
+	d := memoriesData{Query: words(q.Get("q")), Scope: a.value("scope"), Status: cmp.Or(q.Get("status"), string(oxbow.Active)), Kind: q.Get("kind"), Slot: q.Get("slot"), Tag: q.Get("tag"),
 		Statuses: oxbow.Statuses, Kinds: oxbow.Kinds}
 	f, err := engine.Selection{Scope: d.Scope, Status: []string{d.Status}, Kind: d.Kind, Slot: d.Slot, Tag: d.Tag}.Filter(a.Tenant)
 	if err != nil {
 		return nil, err
 	}
-	if d.Scopes, err = a.scopes(); err != nil {
+	if d.Scopes, err = a.choice(ctx, "scope", everyScope); err != nil {
 		return nil, err
 	}
 	if d.Query != "" {
@@ -100,9 +100,7 @@ func (c *Console) memories(ctx context.Context, a ask) (any, error) {
 		return nil, err
 	}
 	if len(ms) == pageSize {
-		next := a.URL.Query()
-		next.Set("after", ms[len(ms)-1].ID)
-		d.Next = "?" + next.Encode()
+		d.Next = a.next("after", ms[len(ms)-1].ID)
 	}
 	d.Rows, err = a.e.Views(ctx, ms)
 	return d, err
@@ -167,40 +165,12 @@ func (c *Console) memory(ctx context.Context, a ask) (any, error) {
 	return d, nil
 }
 
-func (c *Console) scopes(ctx context.Context, a ask) (any, error) {
-	return a.e.Store().ListScopes(ctx, a.Tenant)
-}
-
-type scopeData struct {
-	Settings  oxbow.ScopeSettings
-	Counts    map[oxbow.Status]int
-	Order     []oxbow.Status
-	Strongest []engine.View
-}
-
-func (c *Console) scope(ctx context.Context, a ask) (any, error) {
-	s := a.scope(a.PathValue("scope"))
-	settings, err := a.e.Store().Scope(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	counts, err := a.e.CountMemories(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	ms, err := a.e.Store().StrongestMemories(ctx, settings, a.e.Now(), 20)
-	if err != nil {
-		return nil, err
-	}
-	views, err := a.e.Views(ctx, ms)
-	return scopeData{settings, counts, oxbow.Statuses, views}, err
-}
-
 type runsData struct {
 	Name, Scope, Status string
 	Rows                []oxbow.Run
 	Full                bool // there may be more
-	Names, Scopes       []string
+	Names               []string
+	Scopes, Ins         choice
 	Statuses            []oxbow.RunStatus
 	Asked, In           string // the pass that is about to be started, and where
 	Plan                []plan
@@ -210,12 +180,13 @@ type runsData struct {
 
 func (c *Console) runs(ctx context.Context, a ask) (any, error) {
 	q := a.URL.Query()
-	d := runsData{Name: q.Get("name"), Scope: q.Get("scope"), Status: q.Get("status"), Names: engine.Passes, In: q.Get("in"),
+	d := runsData{Name: q.Get("name"), Scope: a.value("scope"), Status: q.Get("status"), Names: engine.Passes, In: a.value("in"),
 		Statuses: []oxbow.RunStatus{oxbow.RunRunning, oxbow.RunDone, oxbow.RunStopped, oxbow.RunFailed}}
 	var err error
-	if d.Scopes, err = a.scopes(); err != nil {
+	if d.Scopes, err = a.choice(ctx, "scope", everyScope); err != nil {
 		return nil, err
 	}
+	d.Ins = d.Scopes.as("in", d.In)
 	f := store.RunFilter{Tenant: a.Tenant, Scope: d.Scope, Name: d.Name, Status: oxbow.RunStatus(d.Status), Limit: pageSize}
 	if d.Rows, err = a.e.Runs(ctx, f); err != nil {
 		return nil, err
@@ -229,16 +200,6 @@ func (c *Console) runs(ctx context.Context, a ask) (any, error) {
 		d.Plan, d.Idle, err = c.plan(ctx, a, d.Asked, d.In)
 	}
 	return d, err
-}
-
-// scopes gives the names of the tenant's scopes, for a form.
-func (a ask) scopes() ([]string, error) {
-	all, err := a.e.Store().ListScopes(a.ctx(), a.Tenant)
-	names := make([]string, len(all))
-	for i, s := range all {
-		names[i] = s.Name
-	}
-	return names, err
 }
 
 // plan is what a dry run found in one scope.
@@ -337,7 +298,7 @@ func (c *Console) jobs(ctx context.Context, a ask) (any, error) {
 		return nil, err
 	}
 	if len(d.Jobs) == pageSize {
-		d.Next = "?" + url.Values{"state": {d.State}, "kind": {d.Kind}, "before": {strconv.FormatInt(d.Jobs[pageSize-1].ID, 10)}}.Encode()
+		d.Next = a.next("before", strconv.FormatInt(d.Jobs[pageSize-1].ID, 10))
 	}
 	d.Given, err = a.e.Store().ListDiscarded(ctx, a.Tenant, 20)
 	return d, err
@@ -349,24 +310,44 @@ type scheduleRow struct {
 	Upcoming []string
 }
 
+type scheduleData struct {
+	Scopes choice
+	Rows   []scheduleRow
+	Next   string
+}
+
+// schedulesShown is more than the rows of other pages: a scope has several.
+const schedulesShown = 200
+
 func (c *Console) schedule(ctx context.Context, a ask) (any, error) {
-	all, err := a.e.Store().ListSchedules(ctx, a.scope(""))
+	q := a.URL.Query()
+	all, err := a.e.Store().ListSchedules(ctx, a.scope(a.value("scope")))
 	if err != nil {
 		return nil, err
 	}
-	out := make([]scheduleRow, 0, len(all))
-	for _, d := range all[:min(len(all), 200)] {
-		row := scheduleRow{Schedule: d}
-		times, err := a.e.Upcoming(ctx, d, 5)
+	shown, next, err := engine.PageOf(all, q.Get("after"), schedulesShown, func(s store.Schedule) string { return s.Scope.Name + "/" + s.Name })
+	if err != nil {
+		return nil, err
+	}
+	var d scheduleData
+	if d.Scopes, err = a.choice(ctx, "scope", everyScope); err != nil {
+		return nil, err
+	}
+	if next != "" {
+		d.Next = a.next("after", next)
+	}
+	for _, s := range shown {
+		row := scheduleRow{Schedule: s}
+		times, err := a.e.Upcoming(ctx, s, 5)
 		if err != nil {
 			return nil, err
 		}
 		for _, t := range times {
 			row.Upcoming = append(row.Upcoming, t.Format("Mon 2 Jan 15:04 MST"))
 		}
-		out = append(out, row)
+		d.Rows = append(d.Rows, row)
 	}
-	return out, nil
+	return d, nil
 }
 
 type reviewData struct {
@@ -409,7 +390,7 @@ func (c *Console) review(ctx context.Context, a ask) (any, error) {
 type eventsData struct {
 	Scope, Memory, Type string
 	Types               []oxbow.EventType
-	Scopes              []string
+	Scopes              choice
 	Rows                []eventRow
 	Next                string
 	Live                bool
@@ -419,7 +400,7 @@ type eventsData struct {
 // events gives the filter that a URL asks for.
 func (a ask) events() (store.EventFilter, error) {
 	q := a.URL.Query()
-	f := store.EventFilter{Tenant: a.Tenant, Scope: q.Get("scope")}
+	f := store.EventFilter{Tenant: a.Tenant, Scope: a.value("scope")}
 	var err error
 	if t := q.Get("type"); t != "" {
 		if f.Types, err = engine.EventTypesOf([]string{t}); err != nil {
@@ -434,14 +415,14 @@ func (a ask) events() (store.EventFilter, error) {
 
 func (c *Console) events(ctx context.Context, a ask) (any, error) {
 	q := a.URL.Query()
-	d := eventsData{Scope: q.Get("scope"), Memory: strings.TrimSpace(q.Get("memory")), Type: q.Get("type"), Types: oxbow.EventTypes, Live: q.Get("live") != ""}
+	d := eventsData{Scope: a.value("scope"), Memory: strings.TrimSpace(q.Get("memory")), Type: q.Get("type"), Types: oxbow.EventTypes, Live: q.Get("live") != ""}
 	f, err := a.events()
 	if err != nil {
 		return nil, err
 	}
 	f.Newest, f.Limit = true, pageSize
 	f.AfterSeq, _ = strconv.ParseInt(q.Get("before"), 10, 64)
-	if d.Scopes, err = a.scopes(); err != nil {
+	if d.Scopes, err = a.choice(ctx, "scope", everyScope); err != nil {
 		return nil, err
 	}
 	d.From = "?" + url.Values{"scope": {d.Scope}, "memory": {d.Memory}, "type": {d.Type}}.Encode()
@@ -450,10 +431,7 @@ func (c *Console) events(ctx context.Context, a ask) (any, error) {
 		return nil, err
 	}
 	if len(events) == pageSize {
-		next := a.URL.Query()
-		next.Set("before", strconv.FormatInt(events[pageSize-1].Seq, 10))
-		next.Del("live")
-		d.Next = "?" + next.Encode()
+		d.Next = a.next("before", strconv.FormatInt(events[pageSize-1].Seq, 10))
 	}
 	d.Rows, err = rows(ctx, a, events)
 	return d, err

@@ -134,6 +134,9 @@ func (a ask) ctx() context.Context {
 	return a.Request.Context()
 }
 
+// value is a field of the query without the blanks that a keyboard puts behind words.
+func (a ask) value(field string) string { return strings.TrimSpace(a.URL.Query().Get(field)) }
+
 func (a ask) scope(name string) oxbow.Scope { return oxbow.Scope{Tenant: a.Tenant, Name: name} }
 
 // page adds a page: what gather gives is shown by the template of its name.
