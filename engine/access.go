@@ -144,12 +144,18 @@ const usedEvery = time.Hour
 
 var errNoKey = oxbow.Errorf(oxbow.CodeUnauthorized, "a key is needed: send it as Authorization: Bearer KEY; oxbow key create makes one")
 
+// errShutKey says the same of every key that opens nothing, whatever the reason.
+var errShutKey = oxbow.Errorf(oxbow.CodeUnauthorized, "this key opens nothing: it is mistyped, revoked or has ended; oxbow key list shows those there are, oxbow key create makes another")
+
 // Authenticate gives the caller that a secret stands for: unauthorized for one
 // that fits no key, or one that was revoked or has ended, without telling which.
 func (e *Engine) Authenticate(ctx context.Context, secret string) (Caller, error) {
+	if secret == "" {
+		return Caller{}, errNoKey
+	}
 	id, _, ok := strings.Cut(strings.TrimPrefix(secret, SecretPrefix), "_")
 	if !ok || !strings.HasPrefix(secret, SecretPrefix) || len(id) != 16 || !oxbow.IsID(id) {
-		return Caller{}, errNoKey
+		return Caller{}, errShutKey
 	}
 	k, err := e.st.Key(ctx, id)
 	if err != nil && oxbow.CodeOf(err) != oxbow.CodeNotFound {
@@ -159,7 +165,7 @@ func (e *Engine) Authenticate(ctx context.Context, secret string) (Caller, error
 	fits := subtle.ConstantTimeCompare([]byte(hashSecret(secret)), []byte(k.Hash)) == 1
 	now := e.now()
 	if !fits || !k.Valid(now) {
-		return Caller{}, errNoKey
+		return Caller{}, errShutKey
 	}
 	if now.Sub(k.LastUsedAt) >= usedEvery {
 		k.LastUsedAt = now

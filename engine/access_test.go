@@ -45,6 +45,9 @@ func keysOpen(b *bench) {
 		"oxb_0000000000000000_" + strings.Repeat("a", 43), strings.ToUpper(k.Secret)} {
 		_, err := b.Engine.Authenticate(b.Ctx, wrong)
 		code(b, "a secret that fits nothing", err, oxbow.CodeUnauthorized)
+		if asks := strings.Contains(err.Error(), "a key is needed"); asks != (wrong == "") {
+			b.Errorf("of the secret %q it says %v", wrong, err)
+		}
 	}
 }
 
@@ -58,6 +61,10 @@ func keysEnd(b *bench) {
 	b.Must(err)
 	_, err = b.Engine.Authenticate(b.Ctx, k.Secret)
 	code(b, "a revoked key", err, oxbow.CodeUnauthorized)
+	_, none := b.Engine.Authenticate(b.Ctx, "oxb_0000000000000000_"+strings.Repeat("a", 43))
+	if err.Error() != none.Error() {
+		b.Errorf("it tells that a key was there: %v, not %v", err, none)
+	}
 
 	ends, err := b.Engine.CreateKey(b.Ctx, oxbow.Key{Tenant: b.tenant(), Name: "guest", Permissions: []oxbow.Permission{oxbow.MayRead},
 		ExpiresAt: b.Clock.Now().Add(time.Hour)})

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -222,6 +223,10 @@ func (p built) siege(file, db, want string, w *window) (kills, parts int) {
 			break
 		}
 		kills++
+		if _, err := os.Stat(db); errors.Is(err, os.ErrNotExist) && !strings.Contains(db, "://") { // not even the file was made
+			w.lo = life
+			continue
+		}
 		n := strings.Count(p.exported(db), "\n")
 		if n >= all {
 			w.hi = life

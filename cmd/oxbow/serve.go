@@ -30,9 +30,9 @@ func serveCommand(a *app) *cobra.Command {
 		Use:   "serve",
 		Short: "Answer by HTTP, and work jobs, until stopped",
 		Long: `Answer by HTTP until stopped with Ctrl-C or SIGTERM, and work jobs and schedules in the
-same process unless --no-work leaves them to oxbow work. The API stands under /v1, its
-description at /docs and /openapi.json, the Model Context Protocol at /mcp, health at
-/healthz and /readyz, metrics for Prometheus at /metrics.
+same process unless --no-work leaves them to oxbow work. The console stands at /console/, the
+API under /v1, its description at /docs and /openapi.json, the Model Context Protocol at
+/mcp, health at /healthz and /readyz, metrics for Prometheus at /metrics.
 
 On a loopback address, and only while the database holds no key, requests need none:
 they act for the tenant of --tenant. oxbow key create makes the first key, and from
@@ -43,7 +43,7 @@ key. DATABASE_URL is heeded.`,
 	}
 	fs := cmd.Flags()
 	fs.String("addr", "", "where to listen (default 127.0.0.1:7437)")
-	fs.StringSlice("host", nil, "a name that this server answers to, beside localhost; can be given several times")
+	fs.StringSlice("host", nil, "a name that this server answers to, beside localhost and its addresses; can be given several times")
 	fs.BoolVar(&o.noWork, "no-work", false, "answer only; jobs are left to oxbow work")
 	fs.String("drain-for", "", "how long to go on answering after being told to stop, for /readyz to say so (default 0s)")
 	mcpFlags(cmd, &o.scope, &o.waterfall)

@@ -20,7 +20,7 @@ type Config struct {
 	// every caller needs a key.
 	Tenant string
 	// Hosts are the names, without ports, by which this server may be called,
-	// beside localhost and the loopback addresses. Defaults to none.
+	// beside localhost and every IP address. Defaults to none.
 	Hosts []string
 	// MaxBody bounds a request's body in bytes. Defaults to 4 MiB.
 	MaxBody int64
@@ -100,14 +100,17 @@ func printable(host string) string {
 	}, host[:min(len(host), 100)])
 }
 
-// ours tells whether a Host header names this server.
+// ours tells whether a Host header names this server. What it guards against is a
+// name that another site's owner lets stand for this machine's address: an address
+// cannot be such a name, and a browser always sends one or the other. So a machine
+// that asks by address, or by HTTP/1.0 without a Host, as probes do, is let in.
 func (g *Guard) ours(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
 	}
 	name = strings.ToLower(strings.Trim(name, "[]"))
-	return name == "localhost" || slices.Contains(g.cfg.Hosts, name) || isLoopback(name)
+	return host == "" || name == "localhost" || slices.Contains(g.cfg.Hosts, name) || net.ParseIP(name) != nil
 }
 
 func isLoopback(name string) bool {
