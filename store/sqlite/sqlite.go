@@ -111,9 +111,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 }
 
 // prepareFile makes the folder and an empty file that only the owner can read,
-// before SQLite would make it with the process's umask, and takes from others
-// what they may do with files that are there already. Limit: of somebody else's
-// files the mode cannot be changed, so it stays.
+// before SQLite would make it with the process's umask.
 func prepareFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return oxbow.WrapError(oxbow.CodeUnavailable, err, "cannot make the folder of the database; choose another with --db")
@@ -125,6 +123,12 @@ func prepareFile(path string) error {
 	if err := f.Close(); err != nil {
 		return oxbow.WrapError(oxbow.CodeUnavailable, err, "cannot open the database file; choose another with --db")
 	}
+	return nil
+}
+
+// hideFile takes from others what they may do with files that are there already.
+// Limit: of somebody else's files the mode cannot be changed, so it stays.
+func hideFile(path string) error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		info, err := os.Stat(path + suffix)
 		if err != nil || info.Mode().Perm()&0o077 == 0 {
@@ -155,16 +159,38 @@ const (
 	busyPause = 20 * time.Millisecond
 )
 
-// probe reads the file's header, so that a file that is no database is refused
-// before anything is written to it. It makes the first connection, which turns
-// the write-ahead log of a new file on; there SQLite heeds no busy_timeout, since a
-// reader that becomes a writer might wait for ever, so of two processes that make
-// one file the second has to come again.
+// isForeign asks for tables, none of which is the one that counts migrations: it is
+// the first that a migration makes. SQLite's own do not count.
+const isForeign = `
+	SELECT count(*) > 0 AND sum(name = 'goose_db_version') = 0
+	FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`
+
+// probe reads the file's header and tables, so that a file that is no database, or
+// another program's, is refused before its mode or anything in it is changed. Then
+// it makes the first connection that writes, which turns the write-ahead log of a
+// new file on.
 func (s *Store) probe(ctx context.Context) error {
+	var foreign bool
+	if err := s.patiently(ctx, s.read.QueryRowContext, isForeign, &foreign); err != nil {
+		return err
+	}
+	if foreign {
+		return oxbow.Errorf(oxbow.CodeInvalid, "%s is the database of another program; choose another file with --db", s.path)
+	}
+	if err := hideFile(s.path); err != nil {
+		return err
+	}
+	var n int
+	return s.patiently(ctx, s.write.QueryRowContext, "SELECT count(*) FROM sqlite_schema", &n)
+}
+
+// patiently asks until nobody else holds the file. While its log is turned on SQLite
+// heeds no busy_timeout, since a reader that becomes a writer might wait for ever,
+// so of two processes that make one file the second has to come again.
+func (s *Store) patiently(ctx context.Context, ask func(context.Context, string, ...any) *sql.Row, query string, into any) error {
 	late := time.After(busyFor)
 	for {
-		var n int
-		err := s.write.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&n)
+		err := ask(ctx, query).Scan(into)
 		if !isBusy(err) {
 			return translate(err, "open "+s.path)
 		}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -224,6 +225,35 @@ func TestOpen(t *testing.T) {
 		open(t, Config{Path: path})
 	})
 
+	t.Run("refuses another program's database and leaves it as it is", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "a.db")
+		other, err := openPool(dsn(path, nil, true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.ExecContext(t.Context(), "CREATE TABLE photos (name TEXT)"); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(other.Close(), os.Chmod(path, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(t.Context(), Config{Path: path}); oxbow.CodeOf(err) != oxbow.CodeInvalid || !strings.Contains(err.Error(), "choose another file") {
+			t.Errorf("it says %v", err)
+		}
+		after, err := os.ReadFile(path)
+		if err != nil || !bytes.Equal(before, after) {
+			t.Errorf("it was changed: %v", err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o644 {
+			t.Errorf("it was taken from others: %v, %v", info.Mode(), err)
+		}
+	})
+
 	t.Run("refuses a file that is no database and leaves it as it is", func(t *testing.T) {
 		t.Parallel()
 		for name, content := range map[string]string{
@@ -233,7 +263,7 @@ func TestOpen(t *testing.T) {
 			"a made header": "SQLite format 3\x00" + strings.Repeat("\xff", 9000),
 		} {
 			path := filepath.Join(t.TempDir(), "a.db")
-			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			if err := os.WriteFile(path, []byte(content), 0o644); err != nil { //nolint:gosec // others may read it, and go on
 				t.Fatal(err)
 			}
 			s, err := Open(t.Context(), Config{Path: path})
@@ -242,6 +272,9 @@ func TestOpen(t *testing.T) {
 				continue
 			}
 			wantUnavailable(t, err, "damaged or not a database")
+			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o644 {
+				t.Errorf("%s was taken from others: %v, %v", name, info.Mode(), err)
+			}
 			if after, err := os.ReadFile(path); err != nil || string(after) != content {
 				t.Errorf("%s was changed: %v", name, err)
 			}
