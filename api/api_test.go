@@ -321,6 +321,7 @@ func scopesWork(d *door) {
 	set := d.want(200, "PATCH", "/v1/scopes/user:ada", map[string]any{"zone": "Europe/Stockholm", "policy": map[string]any{"slot_cap": 7}})
 	d.equal("its cap", at(set, "policy.slot_cap"), any(7.0))
 	d.equal("its zone", at(d.want(200, "GET", "/v1/scopes/user:ada", nil), "zone"), any("Europe/Stockholm"))
+	d.equal("nothing to set", d.want(422, "PATCH", "/v1/scopes/user:ada", map[string]any{})["code"], "invalid")
 	d.equal("a policy of no sense", d.want(422, "PATCH", "/v1/scopes/user:ada", map[string]any{"policy": map[string]any{"colour": "blue"}})["code"], "invalid")
 	d.want(200, "POST", "/v1/scopes/user:ada/schedules/decay/pause", nil)
 	paused := false

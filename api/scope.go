@@ -52,27 +52,15 @@ func (a *API) scopes() {
 }
 
 func patchScope(ctx context.Context, c call, in *setScopeInput) (setScope, error) {
-	s := c.scope(in.Scope)
-	var policy *oxbow.Policy
+	var patches [][]byte
 	if len(in.Body.Policy) > 0 {
-		p := oxbow.DefaultPolicy()
-		had, err := c.e.Store().Scope(ctx, s)
-		switch {
-		case err == nil:
-			p = had.Policy
-		case oxbow.CodeOf(err) != oxbow.CodeNotFound:
-			return setScope{}, err
-		}
 		patch, err := json.Marshal(in.Body.Policy)
 		if err != nil {
 			return setScope{}, oxbow.WrapError(oxbow.CodeInvalid, err, "the policy does not parse")
 		}
-		if p, err = engine.PatchPolicy(p, patch); err != nil {
-			return setScope{}, err
-		}
-		policy = &p
+		patches = append(patches, patch)
 	}
-	settings, run, err := c.e.SetScope(ctx, s, in.Body.Zone, policy, in.Body.Schedules)
+	settings, run, err := c.e.PatchScope(ctx, c.scope(in.Scope), in.Body.Zone, patches, in.Body.Schedules)
 	return setScope{settings, run}, err
 }
 

@@ -164,11 +164,7 @@ func (e *Engine) checkContext(ctx context.Context, q *ContextQuery) (*time.Locat
 	if q.Zone == "" {
 		return e.Zone(ctx, q.Scope)
 	}
-	zone, err := time.LoadLocation(q.Zone)
-	if err != nil {
-		return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no time zone %q: use a name such as Europe/Lisbon", q.Zone)
-	}
-	return zone, nil
+	return zoneNamed(q.Zone)
 }
 
 // gathering is one block's memories on their way.

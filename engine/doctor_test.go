@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/oxbow-memory/oxbow"
@@ -58,6 +59,7 @@ func TestScopeSettings(t *testing.T) {
 	tell(t,
 		story{"apply a new policy to every memory in a run that can be watched", policyRun},
 		story{"refuse what no rule can work with", settingsInvalid},
+		story{"keep what several set at once", patchesMeet},
 		story{"move the schedules with the zone", zoneMoves},
 	)
 }
@@ -90,8 +92,14 @@ func settingsInvalid(b *bench) {
 	p.MaxShare = 2
 	_, _, err := b.Engine.SetScope(b.Ctx, b.Bench.Scope, "", &p, nil)
 	code(b, "a policy", err, oxbow.CodeInvalid)
-	_, _, err = b.Engine.SetScope(b.Ctx, b.Bench.Scope, "Europe/Nowhere", nil, nil)
-	code(b, "a zone", err, oxbow.CodeInvalid)
+	for _, zone := range []string{"Europe/Nowhere", "Local"} {
+		_, _, err = b.Engine.SetScope(b.Ctx, b.Bench.Scope, zone, nil, nil)
+		code(b, "the zone "+zone, err, oxbow.CodeInvalid)
+	}
+	_, _, err = b.Engine.SetScope(b.Ctx, b.Bench.Scope, "", nil, nil)
+	code(b, "nothing", err, oxbow.CodeInvalid)
+	_, _, err = b.Engine.PatchScope(b.Ctx, b.Bench.Scope, "", [][]byte{[]byte(`{"slot_cap": 7}`), []byte(`{"colour": "red"}`)}, nil)
+	code(b, "a field of a patch", err, oxbow.CodeInvalid)
 	_, _, err = b.Engine.SetScope(b.Ctx, b.Bench.Scope, "", nil, map[string]string{"decay": "often"})
 	code(b, "a cron line", err, oxbow.CodeInvalid)
 	_, _, err = b.Engine.SetScope(b.Ctx, b.Bench.Scope, "", nil, map[string]string{"dance": "0 3 * * *"})
@@ -109,6 +117,26 @@ func settingsInvalid(b *bench) {
 	equal(b, "the patched half-life", got.HalfLifeDays[oxbow.Fact], 90)
 	equal(b, "the others", got.HalfLifeDays[oxbow.Episodic], 15)
 	equal(b, "the default", oxbow.DefaultPolicy().HalfLifeDays[oxbow.Fact], 60)
+}
+
+// patchesMeet sets two fields of a policy at once, by two callers of whom neither
+// has seen what the other does.
+func patchesMeet(b *bench) {
+	b.Remember(lab.Statement{Text: "tea: green"})
+	var all sync.WaitGroup
+	for _, patch := range []string{`{"slot_cap": 7}`, `{"max_share": 0.5}`, `{"half_life_days": {"fact": 90}}`, `{"strength": "classic"}`} {
+		all.Go(func() {
+			if _, _, err := b.Engine.PatchScope(b.Ctx, b.Bench.Scope, "", [][]byte{[]byte(patch)}, nil); err != nil {
+				b.Errorf("%s: %v", patch, err)
+			}
+		})
+	}
+	all.Wait()
+	s, err := b.DB.Scope(b.Ctx, b.Bench.Scope)
+	b.Must(err)
+	p := s.Policy
+	equal(b, "what was set", fmt.Sprintf("%v %v %v %v", p.SlotCap, p.MaxShare, p.HalfLifeDays[oxbow.Fact], p.Strength), "7 0.5 90 classic")
+	equal(b, "the version", s.Version, 5)
 }
 
 func zoneMoves(b *bench) {

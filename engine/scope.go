@@ -21,17 +21,42 @@ import (
 // is there. The scope is made when it is new. A new policy is applied by a run,
 // whose id it gives ("" when no policy was given, or only its rules of recall
 // changed): it can be watched, and goes on where it was when it is interrupted.
+// Errors: invalid for what no rule can work with, and when nothing is to change;
+// not_found for a schedule that is none.
 func (e *Engine) SetScope(ctx context.Context, s oxbow.Scope, zone string, policy *oxbow.Policy, specs map[string]string) (oxbow.ScopeSettings, string, error) {
+	if policy == nil {
+		return e.setScope(ctx, s, zone, nil, specs)
+	}
+	return e.setScope(ctx, s, zone, func(oxbow.Policy) (oxbow.Policy, error) { return *policy, policy.Validate() }, specs)
+}
+
+// PatchScope is SetScope for fields of the policy, as PatchPolicy takes them, one
+// patch after the other. Of two that come at once neither undoes the other's.
+func (e *Engine) PatchScope(ctx context.Context, s oxbow.Scope, zone string, patches [][]byte, specs map[string]string) (oxbow.ScopeSettings, string, error) {
+	if len(patches) == 0 {
+		return e.setScope(ctx, s, zone, nil, specs)
+	}
+	return e.setScope(ctx, s, zone, func(p oxbow.Policy) (oxbow.Policy, error) {
+		var err error
+		for _, patch := range patches {
+			if p, err = PatchPolicy(p, patch); err != nil {
+				return p, err
+			}
+		}
+		return p, nil
+	}, specs)
+}
+
+// setScope is SetScope with what makes the new policy of the one that there is.
+func (e *Engine) setScope(ctx context.Context, s oxbow.Scope, zone string, change func(oxbow.Policy) (oxbow.Policy, error), specs map[string]string) (oxbow.ScopeSettings, string, error) {
 	if err := s.Validate(); err != nil {
 		return oxbow.ScopeSettings{}, "", err
 	}
-	if zone != "" {
-		if _, err := time.LoadLocation(zone); err != nil {
-			return oxbow.ScopeSettings{}, "", oxbow.Errorf(oxbow.CodeInvalid, "there is no time zone %q: use a name such as Europe/Stockholm", zone)
-		}
+	if zone == "" && change == nil && len(specs) == 0 {
+		return oxbow.ScopeSettings{}, "", oxbow.Errorf(oxbow.CodeInvalid, "nothing is to change: give a zone, fields of the policy, or schedules")
 	}
-	if policy != nil {
-		if err := policy.Validate(); err != nil {
+	if zone != "" {
+		if _, err := zoneNamed(zone); err != nil {
 			return oxbow.ScopeSettings{}, "", err
 		}
 	}
@@ -46,9 +71,13 @@ func (e *Engine) SetScope(ctx context.Context, s oxbow.Scope, zone string, polic
 		if zone != "" {
 			settings.Zone = zone
 		}
-		if policy != nil {
-			applies = !onlyRecall(settings.Policy, *policy)
-			settings.Policy = *policy
+		if change != nil {
+			policy, err := change(settings.Policy)
+			if err != nil {
+				return err
+			}
+			applies = !onlyRecall(settings.Policy, policy)
+			settings.Policy = policy
 		}
 		settings.Version++
 		settings.UpdatedAt = e.now()
@@ -132,6 +161,16 @@ func PatchPolicy(p oxbow.Policy, patch []byte) (oxbow.Policy, error) {
 		}
 	}
 	return p, p.Validate()
+}
+
+// zoneNamed gives a time zone by its IANA name. Go's Local is none: it is another
+// one on every machine.
+func zoneNamed(name string) (*time.Location, error) {
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		return nil, oxbow.Errorf(oxbow.CodeInvalid, "there is no time zone %q: use a name such as Europe/Stockholm", name)
+	}
+	return zone, nil
 }
 
 // Zone gives a scope's time zone; that of a scope that is not there is UTC.

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oxbow-memory/oxbow"
-	"github.com/oxbow-memory/oxbow/engine"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -115,9 +114,13 @@ func (s *session) setScope(ctx context.Context, f scopeFlags, name string) error
 		return usage("nothing to set: give --zone, --policy or --schedule")
 	}
 	scope := oxbow.Scope{Tenant: s.tenant, Name: name}
-	policy, err := s.patched(ctx, scope, f.policy)
-	if err != nil {
-		return err
+	var patches [][]byte
+	for _, v := range f.policy {
+		patch, err := policyPatch(v)
+		if err != nil {
+			return err
+		}
+		patches = append(patches, patch)
 	}
 	specs := map[string]string{}
 	for _, v := range f.schedules {
@@ -127,7 +130,7 @@ func (s *session) setScope(ctx context.Context, f scopeFlags, name string) error
 		}
 		specs[job] = line
 	}
-	c, run, err := s.engine.SetScope(ctx, scope, f.zone, policy, specs)
+	c, run, err := s.engine.PatchScope(ctx, scope, f.zone, patches, specs)
 	if err != nil {
 		return err
 	}
@@ -137,31 +140,6 @@ func (s *session) setScope(ctx context.Context, f scopeFlags, name string) error
 		}
 	}
 	return s.showScope(ctx, c, run)
-}
-
-// patched gives the scope's policy with what was given set; nil for nothing.
-func (s *session) patched(ctx context.Context, scope oxbow.Scope, patches []string) (*oxbow.Policy, error) {
-	if len(patches) == 0 {
-		return nil, nil
-	}
-	p := oxbow.DefaultPolicy()
-	c, err := s.st.Scope(ctx, scope)
-	switch {
-	case err == nil:
-		p = c.Policy
-	case oxbow.CodeOf(err) != oxbow.CodeNotFound:
-		return nil, err
-	}
-	for _, v := range patches {
-		patch, err := policyPatch(v)
-		if err != nil {
-			return nil, err
-		}
-		if p, err = engine.PatchPolicy(p, patch); err != nil {
-			return nil, err
-		}
-	}
-	return &p, nil
 }
 
 // policyPatch gives a JSON object from one, or from name=value, where name may
