@@ -54,6 +54,8 @@ type tab struct {
 	problems []string
 }
 
+// do does what a person does. Elements are named ByQuery: the browser's own search
+// would take "h1" for words too, which an id may hold that is gone a moment later.
 func (b *tab) do(actions ...chromedp.Action) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
@@ -138,7 +140,7 @@ func (b *tab) look(path, theme string, width int64) {
 	var room, wide int64
 	var shot []byte
 	var faint, lost []string
-	b.do(chromedp.Navigate(b.srv.URL+web.Root+path), chromedp.WaitVisible("h1"), chromedp.Text("h1", &title),
+	b.do(chromedp.Navigate(b.srv.URL+web.Root+path), chromedp.WaitVisible("h1", chromedp.ByQuery), chromedp.Text("h1", &title, chromedp.ByQuery),
 		chromedp.Evaluate(faintWords, &faint), chromedp.Evaluate(namelessFields, &lost),
 		chromedp.Evaluate(`document.documentElement.clientWidth`, &room), chromedp.Evaluate(`document.documentElement.scrollWidth`, &wide),
 		chromedp.FullScreenshot(&shot, 100))
@@ -202,7 +204,7 @@ const namelessFields = `(() => {
 // keyboard walks from the top of a page to an action with the tab key alone.
 func (b *tab) keyboard(m oxbow.Memory) {
 	b.Helper()
-	b.do(chromedp.Navigate(b.srv.URL+web.Root+"memories/"+m.ID), chromedp.WaitVisible("h1"))
+	b.do(chromedp.Navigate(b.srv.URL+web.Root+"memories/"+m.ID), chromedp.WaitVisible("h1", chromedp.ByQuery))
 	for range 40 {
 		var on string
 		b.do(chromedp.KeyEvent("\t"), chromedp.Evaluate(`document.activeElement.tagName + " " + document.activeElement.textContent`, &on))
@@ -221,15 +223,15 @@ func (b *tab) keyboard(m oxbow.Memory) {
 // act does in the browser what a person does: search, pin, edit, archive.
 func (b *tab) act(m oxbow.Memory) {
 	b.Helper()
-	b.do(chromedp.Navigate(b.srv.URL+web.Root+"memories?scope="+b.Scope.Name), chromedp.WaitVisible(`input[name=q]`),
-		chromedp.SendKeys(`input[name=q]`, "milk\r"), chromedp.WaitVisible(`//input[@name="q" and @value="milk"]`, chromedp.BySearch),
+	b.do(chromedp.Navigate(b.srv.URL+web.Root+"memories?scope="+b.Scope.Name), chromedp.WaitVisible(`input[name=q]`, chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=q]`, "milk\r", chromedp.ByQuery), chromedp.WaitVisible(`//input[@name="q" and @value="milk"]`, chromedp.BySearch),
 		chromedp.WaitVisible(`//td//a[contains(., "milk")]`, chromedp.BySearch), chromedp.Poll(`location.search.includes("q=milk")`, nil)) // saved in the address
 	press := func(name, button, said string) {
 		b.Helper()
 		b.do(chromedp.Click(`//summary[.="`+name+`"]`, chromedp.BySearch), chromedp.Click(`//button[contains(., "`+button+`")]`, chromedp.BySearch),
 			chromedp.WaitVisible(`//p[@class="said" and contains(., "`+said+`")]`, chromedp.BySearch))
 	}
-	b.do(chromedp.Navigate(b.srv.URL+web.Root+"memories/"+m.ID), chromedp.WaitVisible("h1"))
+	b.do(chromedp.Navigate(b.srv.URL+web.Root+"memories/"+m.ID), chromedp.WaitVisible("h1", chromedp.ByQuery))
 	press("Pin", "pin it", "Pinned")
 	press("Unpin", "unpin it", "Unpinned")
 	press("Archive", "archive it", "Archived")
@@ -237,7 +239,7 @@ func (b *tab) act(m oxbow.Memory) {
 	if got := b.Get(m.ID).Status; got != oxbow.Active {
 		b.Errorf("after all that it is %s", got)
 	}
-	b.do(chromedp.Navigate(b.srv.URL+web.Root+"events?live=1"), chromedp.WaitVisible("#log"))
+	b.do(chromedp.Navigate(b.srv.URL+web.Root+"events?live=1"), chromedp.WaitVisible("#log", chromedp.ByQuery))
 	b.Remember(lab.Statement{Text: "coffee: seen live"})
 	b.do(chromedp.WaitVisible(`//a[contains(., "coffee: seen live")]`, chromedp.BySearch))
 }

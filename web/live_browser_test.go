@@ -63,7 +63,7 @@ func TestLiveInBrowser(t *testing.T) {
 
 	// So is the reader of a log in which nothing happens, whose key is revoked.
 	secret := b.key("read")
-	b.do(chromedp.Navigate(b.srv.URL+web.Root+"login?next="+url.QueryEscape(web.Root+"events?live=1")), chromedp.SendKeys(`input[name=key]`, secret), chromedp.Submit(`input[name=key]`), says("Live: this page changes by itself"))
+	b.do(chromedp.Navigate(b.srv.URL+web.Root+"login?next="+url.QueryEscape(web.Root+"events?live=1")), chromedp.SendKeys(`input[name=key]`, secret, chromedp.ByQuery), chromedp.Submit(`input[name=key]`, chromedp.ByQuery), says("Live: this page changes by itself"))
 	who, err := b.Engine.Authenticate(b.Ctx, secret)
 	b.Must(err)
 	_, err = b.Engine.RevokeKey(b.Ctx, b.Scope.Tenant, who.Key)
