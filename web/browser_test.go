@@ -187,14 +187,21 @@ const faintWords = `(() => {
 })()`
 
 // namelessFields gives the fields without a label, the drawings and columns
-// without words, cells that a narrow screen leaves out, and headings that leave a
-// level out.
+// without words, cells that a narrow screen leaves out or names for nothing, fields
+// of one row that differ in height, charts whose newest bar is out of sight, and
+// headings that leave a level out.
 const namelessFields = `(() => {
 	const out = [];
 	for (const f of document.querySelectorAll("input:not([type=hidden]):not([hidden]), select, textarea")) if (!f.labels.length) out.push("a field has no label: " + f.name);
 	for (const s of document.querySelectorAll("svg[role=img]")) if (!s.getAttribute("aria-label").trim()) out.push("a drawing has no words");
 	for (const c of document.querySelectorAll("td")) if (c.textContent.trim() && !c.getClientRects().length) out.push("a cell is not shown: " + c.dataset.l);
 	for (const c of document.querySelectorAll("th")) if (!c.textContent.trim()) out.push("a column has no name");
+	for (const c of document.querySelectorAll("td[data-l]:empty")) if (innerWidth < 500 && c.getClientRects().length) out.push("a cell has nothing but its name: " + c.dataset.l);
+	for (const f of document.querySelectorAll("form.filter")) if (new Set([...f.querySelectorAll("input:not([type=hidden]), select, button")].map(e => e.offsetHeight)).size > 1) out.push("fields of one row differ in height: " + f.action);
+	for (const c of document.querySelectorAll(".chart")) {
+		const place = c.getBoundingClientRect(), last = [...c.querySelectorAll("rect")].pop().getBoundingClientRect();
+		if (last.left < place.left - 1 || last.right > place.right + 1) out.push("the newest bar is out of sight: " + c.firstChild.getAttribute("aria-label"));
+	}
 	let level = 0;
 	for (const h of document.querySelectorAll("h1, h2, h3")) { const l = Number(h.tagName[1]); if (l > level + 1) out.push("a heading leaves a level out: " + h.textContent); level = l }
 	for (const n of ["header", "nav", "main", "footer"]) if (document.querySelectorAll(n).length !== 1) out.push("there is not one " + n);

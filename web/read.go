@@ -87,13 +87,9 @@ func (c *Console) memories(ctx context.Context, a ask) (any, error) {
 	if d.Query != "" {
 		return d, c.found(ctx, a, &d)
 	}
-	f.Limit, f.AfterID = pageSize, q.Get("after")
-	if f.AfterID != "" {
-		if _, err := a.e.Store().Memory(ctx, a.Tenant, f.AfterID); oxbow.CodeOf(err) == oxbow.CodeNotFound {
-			return nil, oxbow.Errorf(oxbow.CodeNotFound, "the page begins behind a memory that is not there: begin at the first page")
-		} else if err != nil {
-			return nil, err
-		}
+	f.Limit = pageSize
+	if f.AfterID, err = behind(a, func(id string) (oxbow.Memory, error) { return a.e.Store().Memory(ctx, a.Tenant, id) }); err != nil {
+		return nil, err
 	}
 	ms, err := a.e.Store().ListMemories(ctx, f)
 	if err != nil {
@@ -168,7 +164,7 @@ func (c *Console) memory(ctx context.Context, a ask) (any, error) {
 type runsData struct {
 	Name, Scope, Status string
 	Rows                []oxbow.Run
-	Full                bool // there may be more
+	Next                string
 	Names               []string
 	Scopes, Ins         choice
 	Statuses            []oxbow.RunStatus
@@ -188,10 +184,15 @@ func (c *Console) runs(ctx context.Context, a ask) (any, error) {
 	}
 	d.Ins = d.Scopes.as("in", d.In)
 	f := store.RunFilter{Tenant: a.Tenant, Scope: d.Scope, Name: d.Name, Status: oxbow.RunStatus(d.Status), Limit: pageSize}
+	if f.AfterID, err = behind(a, func(id string) (oxbow.Run, error) { return a.e.Store().Run(ctx, a.Tenant, id) }); err != nil {
+		return nil, err
+	}
 	if d.Rows, err = a.e.Runs(ctx, f); err != nil {
 		return nil, err
 	}
-	d.Full = len(d.Rows) == pageSize
+	if len(d.Rows) == pageSize {
+		d.Next = a.next("after", d.Rows[pageSize-1].ID)
+	}
 	if !slices.Contains(engine.Passes, q.Get("plan")) {
 		return d, nil
 	}

@@ -68,12 +68,28 @@ func (c *Console) scopes(ctx context.Context, a ask) (any, error) {
 }
 
 // next leads to the same list behind this one. What follows does not move, so a
-// live page's is not live.
+// live page's is not live, and what was asked to be done is not asked again.
 func (a ask) next(field, behind string) string {
 	q := a.URL.Query()
 	q.Set(field, behind)
-	q.Del("live")
+	for _, once := range []string{"live", "plan", "in", "now"} {
+		q.Del(once)
+	}
 	return "?" + q.Encode()
+}
+
+// behind gives the id that a page begins behind, once it is known to be there: the
+// store would list nothing behind one that is not, as if there were no more.
+func behind[T any](a ask, get func(id string) (T, error)) (string, error) {
+	id := a.URL.Query().Get("after")
+	if id == "" {
+		return "", nil
+	}
+	_, err := get(id)
+	if oxbow.CodeOf(err) == oxbow.CodeNotFound {
+		return "", oxbow.Errorf(oxbow.CodeNotFound, "the page begins behind %q, which is not there: begin at the first page", id)
+	}
+	return id, err
 }
 
 type scopeData struct {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"log/slog"
 	"net/http"
@@ -140,6 +141,21 @@ func TestPages(t *testing.T) {
 			if got := c.Get(b.ID).AccessCount; got != 0 {
 				c.Errorf("looking counted as use %d times", got)
 			}
+		}},
+		story{"list older runs behind the newest, and start nothing twice by going there", func(c *console) {
+			for i := range 51 {
+				c.Remember(lab.Statement{Text: fmt.Sprintf("note %d: tea", i), SaidAt: lab.Start.Add(time.Duration(i-60) * time.Hour)})
+			}
+			older := regexp.MustCompile(`href="/console/(runs\?[^"]*after=[^"]*)">Older ones`).FindStringSubmatch(c.see(200, "runs?name=write&plan=decay&now=1&in="+c.Scope.Name))
+			if older == nil || strings.Contains(older[1], "plan") || strings.Contains(older[1], "now") {
+				c.Fatalf("the way to older runs is %q", older)
+			}
+			last := c.see(200, html.UnescapeString(older[1]))
+			c.has(last, ">write</a>", `name="name" value="write"`)
+			if strings.Contains(last, "Older ones") || strings.Count(last, ">write</a>") != 1 {
+				c.Errorf("behind 50 of 51 runs stand %d", strings.Count(last, ">write</a>"))
+			}
+			c.has(c.see(404, "runs?after=garbage"), "begin at the first page")
 		}},
 		story{"say what is wrong", func(c *console) {
 			c.has(c.see(404, "memories/0000000000000000"), "there is no memory")
