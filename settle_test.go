@@ -176,6 +176,10 @@ func TestSettleCases(t *testing.T) {
 		{"an operator keeps the older fact at an address",
 			[]oxbow.Memory{said("a", 0, at("city", "Oslo")), said("b", 1, at("city", "Rome")), said("c", 2, at("city", "Bern"))},
 			[]relation{{"a", "b", oxbow.Rejected}}, "superseded>c superseded>a active"},
+		{"an operator keeps both",
+			[]oxbow.Memory{said("a", 0, from(oxbow.FromWeb)), said("b", 1), said("c", 2)}, []relation{{"a", "b", oxbow.Both}, {"b", "c", oxbow.Contradicts}}, "active superseded>c active"},
+		{"facts at one address cannot both hold, whatever an operator says",
+			[]oxbow.Memory{said("a", 0, at("city", "Oslo")), said("b", 1, at("city", "Rome"))}, []relation{{"a", "b", oxbow.Both}}, "superseded>b active"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -189,7 +193,7 @@ func TestSettleCases(t *testing.T) {
 				}
 				for _, v := range c.verdicts {
 					given := oxbow.NewVerdict(byID[v.older], byID[v.newer], v.r)
-					if v.r == oxbow.Rejected {
+					if v.r == oxbow.Rejected || v.r == oxbow.Both {
 						given.Judge = oxbow.Operator
 					}
 					w.verdicts = append(w.verdicts, given)

@@ -203,7 +203,7 @@ func drawStatements(t *rapid.T) []oxbow.Memory {
 // drawVerdicts gives any verdicts on the pairs, or none.
 func drawVerdicts(t *rapid.T, ms []oxbow.Memory) []oxbow.Verdict {
 	relations := []oxbow.Relation{"", "", oxbow.Contradicts, oxbow.Replaces, oxbow.ConfirmsIt, oxbow.ConfirmsIt,
-		oxbow.Equal, oxbow.Unsure, oxbow.Unrelated, oxbow.Rejected}
+		oxbow.Equal, oxbow.Unsure, oxbow.Unrelated, oxbow.Rejected, oxbow.Both}
 	var out []oxbow.Verdict
 	for i, a := range ms {
 		for _, b := range ms[:i] {
@@ -213,7 +213,7 @@ func drawVerdicts(t *rapid.T, ms []oxbow.Memory) []oxbow.Verdict {
 			}
 			v := oxbow.NewVerdict(a, b, r)
 			v.Judge = "offline@1"
-			if r == oxbow.Rejected || rapid.IntRange(0, 5).Draw(t, "by operator") == 0 {
+			if r == oxbow.Rejected || r == oxbow.Both || rapid.IntRange(0, 5).Draw(t, "by operator") == 0 {
 				v.Judge = oxbow.Operator
 			}
 			out = append(out, v)

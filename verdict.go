@@ -14,6 +14,7 @@ const (
 	Equal       Relation = "equal"       // the newer one restates the older one
 	Unsure      Relation = "conflicts"   // they cannot both be right, but which one is unclear
 	Rejected    Relation = "rejected"    // an operator kept the older one; the newer one is set aside
+	Both        Relation = "both"        // an operator says that both hold, whatever a judge thinks
 	Unrelated   Relation = "unrelated"   // never stored
 )
 

@@ -83,6 +83,7 @@ func New(cfg Config) *API {
 	a.huma = humago.New(a.mux, conf)
 	a.huma.UseMiddleware(a.identify)
 	a.memories()
+	a.conflicts()
 	a.facts()
 	a.graph()
 	a.turns()

@@ -156,6 +156,7 @@ func (d *door) remember(text string) string {
 func TestMemories(t *testing.T) {
 	tell(t,
 		story{"are written, read, changed and listed", memoriesLive},
+		story{"wait for a person where they conflict, who decides", memoriesConflict},
 		story{"are written once by a request that is sent twice", memoriesOnce},
 		story{"are not changed by who has seen an older version", memoriesMatch},
 		story{"say their version whenever they change", memoriesTagged},
@@ -185,6 +186,30 @@ func memoriesLive(d *door) {
 	erased := d.want(200, "DELETE", "/v1/memories/"+id, nil)
 	d.equal("what was erased", at(erased, "memories.0"), any(id))
 	d.equal("its words", at(d.want(200, "GET", "/v1/memories/"+id, nil), "content.text"), any(""))
+}
+
+func memoriesConflict(d *door) {
+	said := func(text string, ago time.Duration, pinned bool) string {
+		return at(d.want(201, "POST", "/v1/memories", map[string]any{"scope": "user:ada", "text": text, "said_at": lab.Start.Add(-ago), "pinned": pinned}), "memory.id").(string)
+	}
+	old, young := said("tea: green", 2*time.Hour, true), said("tea: black", time.Hour, false)
+	d.finish()
+	found := d.want(200, "GET", "/v1/conflicts?limit=1&scope=user:ada", nil)
+	d.equal("the older one", at(found, "items.0.older.id"), any(old))
+	d.equal("the newer one", at(found, "items.0.newer.id"), any(young))
+	d.equal("what is behind it", len(at(d.want(200, "GET", "/v1/conflicts?cursor="+at(found, "next_cursor").(string), nil), "items").([]any)), 0)
+	for _, bad := range []string{"x", old, old + ".x", "." + old} {
+		d.equal("behind "+bad, d.send("GET", "/v1/conflicts?cursor="+bad, nil).status, 404)
+	}
+	keep := "/v1/memories/" + young + "/keep"
+	d.equal("over what is pinned", d.want(409, "POST", keep, map[string]any{"over": old})["code"], "conflict")
+	d.equal("over nothing", d.want(422, "POST", keep, map[string]any{})["code"], "invalid")
+	d.equal("over nobody's", d.want(404, "POST", keep, map[string]any{"over": "0000000000000000"})["code"], "not_found")
+	d.equal("what is kept", at(d.want(200, "POST", keep, map[string]any{"beside": old[:8]}), "memory.id"), any(young))
+	d.equal("what is left", len(at(d.want(200, "GET", "/v1/conflicts", nil), "items").([]any)), 0)
+	d.want(200, "POST", "/v1/memories/"+old+"/unpin", nil)
+	d.want(200, "POST", keep, map[string]any{"over": old})
+	d.equal("what was set aside", at(d.want(200, "GET", "/v1/memories/"+old, nil), "status"), any("superseded"))
 }
 
 func memoriesOnce(d *door) {

@@ -113,6 +113,7 @@ var bodies = map[string]any{
 	"/v1/scopes/{scope}":        map[string]any{"zone": "UTC"},
 	"/v1/memories/{id}":         map[string]any{"importance": 1},
 	"/v1/memories/{id}/restore": map[string]any{},
+	"/v1/memories/{id}/keep":    map[string]any{"over": "0000000000000000"},
 }
 
 func (d *door) stranger(method, path, full, cursor string) {

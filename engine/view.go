@@ -161,7 +161,7 @@ func (e *Engine) EventLines(ctx context.Context, tenant string, events []oxbow.E
 	out := make([]Line, len(events))
 	for i, ev := range events {
 		out[i] = Line{Memory: ev.Memory, Text: known[ev.Memory].Summary, Type: ev.Type, Why: ev.Reason, Judge: ev.Judge,
-			What: whatOf(ev.Type, ev.Memory, ev.After, ev.Links)}
+			What: whatOf(ev.Type, ev.Memory, ev.After, ev.Links, ev.Unlinks)}
 	}
 	return out, nil
 }
@@ -185,13 +185,13 @@ func (e *Engine) PlanLines(ctx context.Context, tenant string, changes []oxbow.C
 			_, after = oxbow.Diff(oxbow.Memory{}, *c.New)
 		}
 		out[i] = PlannedChange{New: c.New, Set: c.Set, Links: c.Links, Unlinks: c.Unlinks,
-			Line: Line{Memory: c.Memory, Text: text, Type: c.Type, Why: c.Reason, Judge: c.Judge, What: whatOf(c.Type, c.Memory, after, c.Links)}}
+			Line: Line{Memory: c.Memory, Text: text, Type: c.Type, Why: c.Reason, Judge: c.Judge, What: whatOf(c.Type, c.Memory, after, c.Links, c.Unlinks)}}
 	}
 	return out, nil
 }
 
 // whatOf says what a change does to a memory, without its words.
-func whatOf(t oxbow.EventType, memory string, after oxbow.Patch, links []oxbow.Link) string {
+func whatOf(t oxbow.EventType, memory string, after oxbow.Patch, links, unlinks []oxbow.Link) string {
 	switch {
 	case t == oxbow.Created && after.Status != nil && *after.Status != oxbow.Active:
 		return fmt.Sprintf("created, %s at once", *after.Status)
@@ -207,6 +207,8 @@ func whatOf(t oxbow.EventType, memory string, after oxbow.Patch, links []oxbow.L
 		return "to be reviewed " + after.ReviewAt.UTC().Format(time.DateOnly)
 	case t == oxbow.Linked && len(links) > 0:
 		return linked(memory, links)
+	case t == oxbow.Linked && len(unlinks) > 0:
+		return "no longer " + linked(memory, unlinks)
 	}
 	return string(t)
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,7 +109,7 @@ func touched(m oxbow.Memory, events []oxbow.Event, links []oxbow.Link) []string 
 		if ev.After.ReplacedBy != nil {
 			ids = append(ids, *ev.After.ReplacedBy)
 		}
-		for _, l := range ev.Links {
+		for _, l := range slices.Concat(ev.Links, ev.Unlinks) {
 			ids = append(ids, l.From, l.To)
 		}
 	}
@@ -266,11 +267,13 @@ func (t teller) dated(e oxbow.Event) string {
 
 func (t teller) linked(e oxbow.Event) string {
 	var parts []string
-	for _, l := range e.Links {
-		other := l.From
-		if other == t.m.ID {
-			other = l.To
+	for _, l := range e.Unlinks {
+		if l.Type == oxbow.ConflictsWith {
+			parts = append(parts, "It no longer conflicts with "+t.named(farEnd(l, t.m.ID))+": "+e.Reason)
 		}
+	}
+	for _, l := range e.Links {
+		other := farEnd(l, t.m.ID)
 		verb := map[oxbow.LinkType]string{oxbow.ConflictsWith: "It conflicts with ", oxbow.Confirms: "It was said again in other words by ",
 			oxbow.Supersedes: "It is linked with ", oxbow.DerivedFrom: "It is linked with "}[l.Type]
 		parts = append(parts, verb+t.named(other))
@@ -279,6 +282,14 @@ func (t teller) linked(e oxbow.Event) string {
 		return "A link was taken away: " + e.Reason + "."
 	}
 	return strings.Join(parts, ". ") + "."
+}
+
+// farEnd gives the end of a link that is not the memory.
+func farEnd(l oxbow.Link, memory string) string {
+	if l.From == memory {
+		return l.To
+	}
+	return l.From
 }
 
 func (t teller) replaced(e oxbow.Event, verb string) string {

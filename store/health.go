@@ -9,9 +9,9 @@ import (
 
 // HealthReader reads what an operator looks at to see how a tenant's memory is.
 type HealthReader interface {
-	// Conflicts gives the conflicts_with edges of a tenant whose both ends are
-	// active, the newest memories first.
-	Conflicts(ctx context.Context, tenant string, limit int) ([]oxbow.Link, error)
+	// Conflicts gives conflicts_with edges whose both ends are active, the newest
+	// memories first.
+	Conflicts(ctx context.Context, f ConflictFilter) ([]oxbow.Link, error)
 	// Strengths counts a tenant's active, unpinned memories by their strength at
 	// now: element i counts those from i/n up to (i+1)/n, the last one 1 too. It
 	// reads every active memory.
@@ -29,6 +29,13 @@ type HealthReader interface {
 	// as many as within says; from is the first day of which it may have seen
 	// all but the beginning, empty when there is no event.
 	Moves(ctx context.Context, tenant string, since time.Time, within int) (from string, ms []DayMoves, err error)
+}
+
+// ConflictFilter chooses a page of a tenant's conflicts.
+type ConflictFilter struct {
+	Tenant, Scope string     // every scope when it is empty
+	After         oxbow.Link // go on behind this one, whose memories have to exist; zero from the beginning
+	Limit         int
 }
 
 // Churn is how often something happened on a day.

@@ -21,7 +21,7 @@ var done = map[string]string{
 	"pinned": "Pinned: it does not fade and nothing replaces it.", "unpinned": "Unpinned: its idle clock starts anew.",
 	"archived": "Archived. It can be restored.", "restored": "Restored: it is believed again, and its idle clock starts anew.",
 	"released": "Released from quarantine, and judged now.", "edited": "Changed. Its words are judged anew.", "erased": "Erased: its words are gone everywhere, and a tombstone stays.",
-	"kept": "Decided. The other one was set aside, and the decision binds every judge.", "started": "Started. Its run is in the list.", "idle": "Nothing was started: there is no scope yet. The first memory makes one.",
+	"kept": "Decided. The other one was set aside, and the decision binds every judge.", "both": "Decided. Both hold, and no judge sets them against each other again.", "started": "Started. Its run is in the list.", "idle": "Nothing was started: there is no scope yet. The first memory makes one.",
 	"retried": "The job runs again.", "cancelled": "The job is cancelled.", "stopped": "The run is cancelled. What it did so far stays.", "paused": "Paused.", "resumed": "Resumed.",
 }
 
@@ -75,7 +75,12 @@ func (c *Console) acts() {
 		return "memories/" + url.PathEscape(a.PathValue("id")), "erased", err
 	})
 	c.act("review/keep", oxbow.MayMaintain, func(ctx context.Context, a ask) (string, string, error) {
-		return "review", "kept", a.e.Decide(ctx, a.Tenant, a.PostFormValue("keep"), a.PostFormValue("drop"))
+		_, err := a.e.Decide(ctx, a.Tenant, a.PostFormValue("keep"), engine.Ruling{Over: a.PostFormValue("drop")})
+		return "review", "kept", err
+	})
+	c.act("review/both", oxbow.MayMaintain, func(ctx context.Context, a ask) (string, string, error) {
+		_, err := a.e.Decide(ctx, a.Tenant, a.PostFormValue("keep"), engine.Ruling{Beside: a.PostFormValue("beside")})
+		return "review", "both", err
 	})
 	c.act("runs", oxbow.MayMaintain, func(ctx context.Context, a ask) (string, string, error) {
 		name := a.PostFormValue("job")

@@ -37,7 +37,7 @@ func (c *Console) overview(ctx context.Context, a ask) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	conflicts, err := a.e.Store().Conflicts(ctx, a.Tenant, pageSize)
+	conflicts, err := a.e.Store().Conflicts(ctx, store.ConflictFilter{Tenant: a.Tenant, Limit: pageSize})
 	if err != nil {
 		return nil, err
 	}
@@ -352,12 +352,9 @@ func (c *Console) schedule(ctx context.Context, a ask) (any, error) {
 }
 
 type reviewData struct {
-	Conflicts   []pair
+	Conflicts   []engine.Conflict
 	Quarantined []engine.View
 }
-
-// pair is two memories that cannot both be right.
-type pair struct{ A, B engine.View }
 
 func (c *Console) review(ctx context.Context, a ask) (any, error) {
 	var d reviewData
@@ -368,24 +365,8 @@ func (c *Console) review(ctx context.Context, a ask) (any, error) {
 	if d.Quarantined, err = a.e.Views(ctx, ms); err != nil {
 		return nil, err
 	}
-	links, err := a.e.Store().Conflicts(ctx, a.Tenant, pageSize)
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range links {
-		two, err := a.e.Store().Memories(ctx, a.Tenant, []string{l.To, l.From})
-		if err != nil {
-			return nil, err
-		}
-		views, err := a.e.Views(ctx, two)
-		if err != nil {
-			return nil, err
-		}
-		if len(views) == 2 {
-			d.Conflicts = append(d.Conflicts, pair{views[0], views[1]})
-		}
-	}
-	return d, nil
+	d.Conflicts, err = a.e.Conflicts(ctx, store.ConflictFilter{Tenant: a.Tenant, Limit: pageSize})
+	return d, err
 }
 
 type eventsData struct {

@@ -288,6 +288,13 @@ func actionsDecide(c *console) {
 		c.Errorf("the other one is %s", got)
 	}
 	c.has(c.press(404, "review/keep", "keep", a.ID, "drop", "0000000000000000"), "there is no memory")
+	p := c.Remember(lab.Statement{Text: "milk: none", SaidAt: lab.Start.Add(-2 * time.Hour), Pinned: true})
+	n := c.Remember(lab.Statement{Text: "milk: much", SaidAt: lab.Start.Add(-time.Hour)})
+	c.finish()
+	c.has(c.see(200, "review"), "milk: none", "milk: much", "Keep both")
+	c.has(c.press(200, "review/both", "keep", p.ID, "beside", n.ID), "Both hold")
+	c.has(c.see(200, "review"), "No two memories that are believed contradict each other.")
+	c.has(c.press(409, "review/both", "keep", a.ID, "beside", b.ID), "not active any more")
 }
 
 func actionsWork(c *console) {
@@ -413,7 +420,9 @@ type away struct {
 	err error
 }
 
-func (a away) Conflicts(context.Context, string, int) ([]oxbow.Link, error) { return nil, a.err }
+func (a away) Conflicts(context.Context, store.ConflictFilter) ([]oxbow.Link, error) {
+	return nil, a.err
+}
 
 func TestLog(t *testing.T) {
 	tell(t, story{"names the request of a defect, and no reader who left", func(c *console) {

@@ -20,7 +20,7 @@ func memoryCommand(a *app) *cobra.Command {
 	return group(a, "memory", "List memories, see why they are what they are, and change them",
 		memoryListCommand(a), memoryShowCommand(a), memoryWhyCommand(a), memoryEditCommand(a),
 		memoryPinCommand(a), memoryUnpinCommand(a), memoryArchiveCommand(a), memoryRestoreCommand(a),
-		memoryReleaseCommand(a), memoryUsedCommand(a))
+		memoryReleaseCommand(a), memoryUsedCommand(a), memoryConflictsCommand(a), memoryKeepCommand(a))
 }
 
 type memoryFilter struct {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -112,6 +113,10 @@ func (p *printer) decision(did string, d engine.Decision) {
 	p.named("superseded", d.Superseded)
 	p.named("confirms", d.Confirmed)
 	p.named("conflicts", d.Conflicts)
+	waits := func(o engine.Named) bool { return m.Status == oxbow.Active && o.Status == oxbow.Active }
+	if i := slices.IndexFunc(d.Conflicts, waits); i >= 0 {
+		p.pair("decide", "oxbow memory keep "+engine.Short(m.ID)+" --over "+engine.Short(d.Conflicts[i].ID)+", or --beside")
+	}
 	p.pair("ends", ending(m.ExpiresAt, m.Zone))
 	if !m.ReviewAt.IsZero() {
 		p.pair("review", "on "+engine.Day(m.ReviewAt)+", for it ends with an event that has no date")

@@ -13,15 +13,16 @@ import (
 const conflicts = `
 	SELECT l.from_id, l.to_id, l.type FROM links l JOIN scopes s ON s.seq = l.scope
 	JOIN memories a ON a.id = l.from_id JOIN memories b ON b.id = l.to_id
-	WHERE s.tenant = $1 AND l.type = 'conflicts_with' AND a.status = 'active' AND b.status = 'active'
-	ORDER BY a.said_at DESC, l.from_id DESC, l.to_id LIMIT $2`
+	WHERE s.tenant = $1 AND ($2 = '' OR s.name = $2) AND l.type = 'conflicts_with' AND a.status = 'active' AND b.status = 'active'
+		AND ($3 = '' OR (a.said_at, l.from_id, l.to_id) < ((SELECT said_at FROM memories WHERE id = $3), $3, $4))
+	ORDER BY a.said_at DESC, l.from_id DESC, l.to_id DESC LIMIT $5`
 
 // Conflicts implements store.HealthReader.
-func (r reader) Conflicts(ctx context.Context, tenant string, limit int) ([]oxbow.Link, error) {
-	return collect(ctx, r.of(tenant), "list conflicts", func(rows pgx.Rows) (oxbow.Link, error) {
+func (r reader) Conflicts(ctx context.Context, f store.ConflictFilter) ([]oxbow.Link, error) {
+	return collect(ctx, r.of(f.Tenant), "list conflicts", func(rows pgx.Rows) (oxbow.Link, error) {
 		var l oxbow.Link
 		return l, rows.Scan(&l.From, &l.To, &l.Type)
-	}, conflicts, tenant, limit)
+	}, conflicts, f.Tenant, f.Scope, f.After.From, f.After.To, f.Limit)
 }
 
 // strengths follows strength.go of the root: the half-life that is stored is the

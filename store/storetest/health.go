@@ -20,13 +20,38 @@ func testHealth(t *testing.T, s store.Store) {
 			f.apply(f.change(oxbow.Linked, "b", func(c *oxbow.Change) { c.Links = []oxbow.Link{link("b", to)} }))
 		}
 		f.apply(f.change(oxbow.ArchivedEvent, "c"))
-		got := must(f.s.Conflicts(f.ctx, f.scope.Tenant, 10))(f)
-		if !slices.Equal(got, []oxbow.Link{link("b", "a")}) {
-			t.Fatalf("got %+v", got)
+		list := func(tenant, scope string, after oxbow.Link, limit int) []oxbow.Link {
+			t.Helper()
+			return must(f.s.Conflicts(f.ctx, store.ConflictFilter{Tenant: tenant, Scope: scope, After: after, Limit: limit}))(f)
 		}
-		if none := must(f.s.Conflicts(f.ctx, f.scope.Tenant+"x", 10))(f); len(none) != 0 {
-			t.Fatalf("another tenant sees %+v", none)
+		same := func(got []oxbow.Link, want ...oxbow.Link) {
+			t.Helper()
+			if !slices.Equal(got, want) {
+				t.Fatalf("got %+v, want %+v", got, want)
+			}
 		}
+		same(list(f.scope.Tenant, "", oxbow.Link{}, 10), link("b", "a"))
+		same(list(f.scope.Tenant+"x", "", oxbow.Link{}, 10))
+		same(list(f.scope.Tenant, f.scope.Name+"x", oxbow.Link{}, 10))
+
+		// Pages, the newest first, of which some are of one memory.
+		f.create(f.memory("d"), f.memory("e"))
+		for _, l := range []oxbow.Link{link("d", "a"), link("d", "b"), link("e", "a")} {
+			f.apply(f.change(oxbow.Linked, "d", func(c *oxbow.Change) { c.Links = []oxbow.Link{l} }))
+		}
+		all := list(f.scope.Tenant, f.scope.Name, oxbow.Link{}, 10)
+		if len(all) != 4 {
+			t.Fatalf("got %+v", all)
+		}
+		var paged []oxbow.Link
+		for after := (oxbow.Link{}); ; after = paged[len(paged)-1] {
+			page := list(f.scope.Tenant, "", after, 1)
+			if len(page) == 0 || len(paged) > len(all) {
+				break
+			}
+			paged = append(paged, page...)
+		}
+		same(paged, all...)
 	})
 
 	t.Run("counts strengths as the rules of time have them", func(t *testing.T) {
