@@ -30,6 +30,8 @@ func argumentsRefused(c *client) {
 		says string
 	}{
 		{"memory_write", arg{}, "memory_write needs text"},
+		{"memory_write", arg{"content": "tea: green"}, `memory_write takes no "content": it takes text, scope`},
+		{"memory_write", arg{"text": "x", strings.Repeat("n", 5000): 1}, `memory_write takes no "nnn`},
 		{"memory_write", arg{"text": 5}, "text has to be a text in quotes"},
 		{"memory_write", arg{"text": "x", "tenant": "other"}, `memory_write takes no "tenant": it takes text, scope, kind, slot`},
 		{"memory_write", arg{"text": "x", "source": "user"}, "use one of assistant, tool, web"},
@@ -63,7 +65,7 @@ func argumentsRefused(c *client) {
 	if _, err := c.session.CallTool(c.Ctx, &sdk.CallToolParams{Name: "memory_wipe", Arguments: arg{}}); !errors.As(err, &protocol) || protocol.Code != jsonrpc.CodeInvalidParams {
 		c.Errorf("a tool that does not exist answers %v", err)
 	}
-	for _, args := range []map[string]string{{}, {"message": "x", "budget": "few"}, {"message": "x", "budget": "3"}, {"message": "x", "scope": "a b"}} {
+	for _, args := range []map[string]string{{}, {"message": "x", "budget": "few"}, {"message": "x", "budget": "3"}, {"message": "x", "scope": "a b"}, {"message": "x", "scop": "user:ada"}} {
 		if _, err := c.session.GetPrompt(c.Ctx, &sdk.GetPromptParams{Name: "context", Arguments: args}); !errors.As(err, &protocol) || protocol.Code != jsonrpc.CodeInvalidParams {
 			c.Errorf("a prompt with %v answers %v", args, err)
 		}

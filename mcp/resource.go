@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,17 @@ func (s *session) refusal(ctx context.Context, err error) error {
 	return &jsonrpc.Error{Code: code, Message: s.told(ctx, err)}
 }
 
+// promptOf says what the one prompt is.
+func promptOf(c Config) *sdk.Prompt {
+	return &sdk.Prompt{Name: "context", Title: "What is known about this",
+		Description: "The block to put before a message: the time, what this conversation was about, recent memories and those that fit. Ask for it anew at every turn.",
+		Arguments: []*sdk.PromptArgument{{Name: "message", Description: "what the user said; may be left out when goal or step is given"},
+			{Name: "scope", Description: fmt.Sprintf("whose memories, such as user:ada; %q when it is left out", c.Scope)},
+			{Name: "conversation", Description: "the running one, as its turns are ingested"},
+			{Name: "goal", Description: "what the agent is after"}, {Name: "step", Description: "what it is doing for that now"},
+			{Name: "open", Description: "what it does not know yet"}, {Name: "budget", Description: "tokens of the block, 200 or more"}}}
+}
+
 // context renders the block that goes before a message. Nobody asked for these
 // memories, so they do not count as used.
 func (s *session) context(ctx context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
@@ -53,6 +65,13 @@ func (s *session) context(ctx context.Context, req *sdk.GetPromptRequest) (*sdk.
 		return nil, s.refusal(ctx, err)
 	}
 	in := req.Params.Arguments
+	takes := make([]string, len(s.prompt.Arguments))
+	for i, a := range s.prompt.Arguments {
+		takes[i] = a.Name
+	}
+	if err := known("the prompt "+s.prompt.Name, in, takes); err != nil {
+		return nil, s.refusal(ctx, err)
+	}
 	q := engine.ContextQuery{Scope: s.scope(in["scope"]), Text: in["message"], Conversation: in["conversation"], State: recall.State{Goal: in["goal"], Step: in["step"]}}
 	if open := in["open"]; open != "" {
 		q.State.Open = []string{open}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -101,6 +102,10 @@ func read[T any](tool string, s *jsonschema.Schema, raw json.RawMessage) (T, err
 	if len(raw) > 0 && json.Unmarshal(raw, &given) != nil {
 		return out, oxbow.Errorf(oxbow.CodeInvalid, "%s takes its arguments as an object with %s", tool, names(s))
 	}
+	// Before what is missing: an argument by a wrong name is both, and this says which.
+	if err := known(tool, given, s.PropertyOrder); err != nil {
+		return out, err
+	}
 	for _, name := range s.PropertyOrder {
 		v, ok := given[name]
 		p, needed := s.Properties[name], slices.Contains(s.Required, name)
@@ -117,11 +122,6 @@ func read[T any](tool string, s *jsonschema.Schema, raw json.RawMessage) (T, err
 			given[name] = fit
 		}
 	}
-	for name := range given {
-		if s.Properties[name] == nil {
-			return out, oxbow.Errorf(oxbow.CodeInvalid, "%s takes no %q: it takes %s", tool, name, names(s))
-		}
-	}
 	clean, err := json.Marshal(given)
 	if err == nil {
 		err = json.Unmarshal(clean, &out)
@@ -130,6 +130,16 @@ func read[T any](tool string, s *jsonschema.Schema, raw json.RawMessage) (T, err
 		return out, oxbow.Errorf(oxbow.CodeInvalid, "the arguments of %s cannot be read: it takes %s", tool, names(s))
 	}
 	return out, nil
+}
+
+// known refuses arguments by names that there are not.
+func known[V any](what string, given map[string]V, takes []string) error {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(takes, name) {
+			return oxbow.Errorf(oxbow.CodeInvalid, "%s takes no %s: it takes %s", what, short(name), strings.Join(takes, ", "))
+		}
+	}
+	return nil
 }
 
 func names(s *jsonschema.Schema) string { return strings.Join(s.PropertyOrder, ", ") }

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -55,18 +54,16 @@ func (c Config) withDefaults() Config {
 
 // Door makes servers for callers. It is safe for concurrent use.
 type Door struct {
-	cfg   Config
-	tools []tool
+	cfg    Config
+	tools  []tool
+	prompt *sdk.Prompt
 }
 
 // New makes a door; it does no I/O.
 func New(cfg Config) *Door {
 	cfg = cfg.withDefaults()
-	return &Door{cfg: cfg, tools: toolsOf(cfg)}
+	return &Door{cfg: cfg, tools: toolsOf(cfg), prompt: promptOf(cfg)}
 }
-
-// promptName is the name of the one prompt.
-const promptName = "context"
 
 const instructions = `Long-term memory of what was said in earlier conversations. What was replaced, has expired or has faded is left out.
 - Before you answer what depends on earlier conversations, ask with memory_query.
@@ -93,13 +90,7 @@ func (d *Door) Server(c engine.Caller) *sdk.Server {
 	}
 	s.AddResourceTemplate(&sdk.ResourceTemplate{Name: "memory", Title: "A memory and its story", URITemplate: uriPrefix + "{id}",
 		Description: "One memory by its id, with everything that happened to it and why, as memory_explain tells it", MIMEType: "application/json"}, h.resource)
-	s.AddPrompt(&sdk.Prompt{Name: promptName, Title: "What is known about this",
-		Description: "The block to put before a message: the time, what this conversation was about, recent memories and those that fit. Ask for it anew at every turn.",
-		Arguments: []*sdk.PromptArgument{{Name: "message", Description: "what the user said; may be left out when goal or step is given"},
-			{Name: "scope", Description: fmt.Sprintf("whose memories, such as user:ada; %q when it is left out", d.cfg.Scope)},
-			{Name: "conversation", Description: "the running one, as its turns are ingested"},
-			{Name: "goal", Description: "what the agent is after"}, {Name: "step", Description: "what it is doing for that now"},
-			{Name: "open", Description: "what it does not know yet"}, {Name: "budget", Description: "tokens of the block, 200 or more"}}}, h.context)
+	s.AddPrompt(d.prompt, h.context)
 	return s
 }
 
@@ -116,8 +107,8 @@ func (s *session) traced(next sdk.MethodHandler) sdk.MethodHandler {
 			}
 		case *sdk.GetPromptRequest:
 			meta = q.Params.Meta
-			if q.Params.Name == promptName {
-				a.Prompt = promptName
+			if q.Params.Name == s.prompt.Name {
+				a.Prompt = q.Params.Name
 			}
 		case *sdk.ReadResourceRequest:
 			meta = q.Params.Meta
