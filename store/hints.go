@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/text"
@@ -35,11 +36,44 @@ type Indexed struct {
 // IndexOf gives the terms and hints of a memory.
 func IndexOf(m oxbow.Memory) Indexed {
 	out := Indexed{Hints: []int64{}}
-	out.Terms, out.Length = text.Analyse(SearchText(m))
+	out.Terms, out.Length = TermsOf(m)
 	for _, c := range text.Hints(m.Content.Details, out.Terms) {
 		out.Hints = append(out.Hints, text.HintHash(c))
 	}
 	return out
+}
+
+// TermsOf gives the terms of a memory's words, and how many words those are. Tags
+// stand last and are found however many words stand before them.
+func TermsOf(m oxbow.Memory) (terms []text.Term, length int) {
+	terms, length = text.Analyse(SearchText(m))
+	if len(terms) < text.MaxTerms {
+		return terms, length
+	}
+	for _, tag := range m.Content.Tags {
+		for _, h := range TagTerms(tag) {
+			if !slices.ContainsFunc(terms, func(t text.Term) bool { return t.Hash == h }) {
+				terms = append(terms, text.Term{Hash: h, TF: 1})
+			}
+		}
+	}
+	return terms, length
+}
+
+// FewTagged is how many memories, found in the index by the terms of a tag, are
+// looked at one by one for it: beyond that a list finds enough in its own order.
+const FewTagged = 2000
+
+// TagTerms gives the hashes of the terms that whatever has a tag is indexed by, so
+// that the content of what does not have them need not be read. A tag without a word
+// has none.
+func TagTerms(tag string) []int64 {
+	terms, _ := text.Analyse(tag)
+	hashes := make([]int64, len(terms))
+	for i, t := range terms {
+		hashes[i] = t.Hash
+	}
+	return hashes
 }
 
 type indexKey struct {

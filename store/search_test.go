@@ -112,3 +112,18 @@ func TestOneOf(t *testing.T) {
 		}
 	})
 }
+
+func TestTagTerms(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := oxbow.Memory{Key: rapid.String().Draw(t, "key"), Content: oxbow.Content{Text: rapid.String().Draw(t, "text"), Tags: rapid.SliceOfN(rapid.String(), 1, 4).Draw(t, "tags")}}
+		terms, _ := store.TermsOf(m)
+		for _, tag := range m.Content.Tags {
+			for _, h := range store.TagTerms(tag) {
+				if !slices.ContainsFunc(terms, func(x text.Term) bool { return x.Hash == h }) {
+					t.Fatalf("%+q is not indexed by its tag %+q", store.SearchText(m), tag)
+				}
+			}
+		}
+	})
+}

@@ -19,8 +19,8 @@ type Term struct {
 	TF   int // how often it occurs in the text
 }
 
-// maxTerms bounds the distinct terms that one text is indexed by.
-const maxTerms = 4096
+// MaxTerms bounds the distinct terms that one text is indexed by.
+const MaxTerms = 4096
 
 // Analyse gives a text's distinct terms in order of first use, and its length
 // in terms: Unicode words, lower case, English stems, without stop words;
@@ -33,7 +33,7 @@ func Analyse(s string) (terms []Term, length int) {
 			terms[i].TF++
 			return
 		}
-		if len(terms) < maxTerms {
+		if len(terms) < MaxTerms {
 			at[w] = len(terms)
 			terms = append(terms, Term{Word: w, Hash: Hash(w), TF: 1})
 		}

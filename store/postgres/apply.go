@@ -279,7 +279,7 @@ const deleteTerms = `
 // dropTerms takes a memory's words, as it has them in Content, out of the index.
 func dropTerms(b *batch, scope int64, m oxbow.Memory) {
 	dropHints(b, scope, m.ID)
-	terms, length := text.Analyse(store.SearchText(m))
+	terms, length := store.TermsOf(m)
 	hashes := make([]int64, len(terms))
 	for i, term := range terms {
 		hashes[i] = term.Hash

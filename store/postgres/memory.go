@@ -150,10 +150,32 @@ func overScopes(columns, from, as, order, conds, tenant, limit string) string {
 
 const newestFirst = ` ORDER BY m.said_at DESC, m.id DESC`
 
-// ListMemories implements store.MemoryReader.
+const withTerm = `
+	SELECT t.memory FROM scopes s JOIN memory_terms t ON t.scope = s.seq AND t.term = $1
+	WHERE s.tenant = $2 AND ($3 = '' OR s.name = $3) LIMIT $4`
+
+// fewTagged gives the memories whose words have a term of the filter's tag, when
+// they are few.
+func (r reader) fewTagged(ctx context.Context, f store.MemoryFilter) (seqs []int64, few bool, err error) {
+	for _, term := range store.TagTerms(f.Tag) {
+		seqs, err = collect(ctx, r.in(oxbow.Scope{Tenant: f.Tenant, Name: f.Scope}), "look for the tag", scanInt, withTerm,
+			term, f.Tenant, f.Scope, store.FewTagged+1)
+		if err != nil || len(seqs) <= store.FewTagged {
+			return seqs, err == nil, err
+		}
+	}
+	return nil, false, nil
+}
+
+// ListMemories implements store.MemoryReader. Limit: for a tag whose words many
+// memories have, contents are read in the order of the list until enough have it.
 func (r reader) ListMemories(ctx context.Context, f store.MemoryFilter) ([]oxbow.Memory, error) {
 	w := where{}
-	if f.Scope == "" && f.Turn == "" {
+	tagged, few, err := r.fewTagged(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if f.Scope == "" && f.Turn == "" && !few {
 		w.conds = append(w.conds, "m.scope = s.seq")
 		w.filter(f)
 		query := overScopes(memoryColumns+`, coalesce(c.body, '{}')`, `memories m LEFT JOIN contents c ON c.id = m.content_id`, "m",
@@ -162,8 +184,11 @@ func (r reader) ListMemories(ctx context.Context, f store.MemoryFilter) ([]oxbow
 	}
 	w.add("s.tenant = $", f.Tenant)
 	from, scope := selectMemory, "m.scope = $"
-	if f.Turn != "" { // by the index of turns: a turn makes few, and a scope has many
+	if f.Turn != "" || few { // by the index of turns, or by number: those are few, and a scope has many
 		from, scope = selectByID, "greatest(m.scope, m.scope) = $"
+	}
+	if few {
+		w.add("m.seq = ANY($)", tagged)
 	}
 	if f.Scope != "" {
 		seq, err := r.scopeSeq(ctx, oxbow.Scope{Tenant: f.Tenant, Name: f.Scope})

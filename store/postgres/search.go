@@ -100,3 +100,9 @@ func scanString(rows pgx.Rows) (string, error) {
 	err := rows.Scan(&s)
 	return s, err
 }
+
+func scanInt(rows pgx.Rows) (int64, error) {
+	var n int64
+	err := rows.Scan(&n)
+	return n, err
+}

@@ -200,7 +200,7 @@ func (t *tx) dropTerms(ctx context.Context, scope int64, m oxbow.Memory) error {
 	if err := t.dropHints(ctx, scope, m.ID); err != nil {
 		return err
 	}
-	terms, length := text.Analyse(store.SearchText(m))
+	terms, length := store.TermsOf(m)
 	hashes := make([]int64, len(terms))
 	for i, term := range terms {
 		hashes[i] = term.Hash

@@ -98,3 +98,9 @@ func scanString(rows *sql.Rows) (string, error) {
 	err := rows.Scan(&s)
 	return s, err
 }
+
+func scanInt(rows *sql.Rows) (int64, error) {
+	var n int64
+	err := rows.Scan(&n)
+	return n, err
+}

@@ -1,11 +1,14 @@
 package storetest
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/oxbow-memory/oxbow"
+	"github.com/oxbow-memory/oxbow/internal/text"
 	"github.com/oxbow-memory/oxbow/store"
 )
 
@@ -159,6 +162,40 @@ func testFilters(t *testing.T, s store.Store) {
 			}
 		})
 	}
+
+	t.Run("lists the memories of a tag whatever stands beside it", func(t *testing.T) {
+		f := setup(t, s)
+		tagged := func(tags ...string) func(*oxbow.Memory) {
+			return func(m *oxbow.Memory) { m.Content.Tags = tags }
+		}
+		list := func(tag string, names ...string) {
+			f.Helper()
+			for _, scope := range []string{"", f.scope.Name} {
+				filter := store.MemoryFilter{Tenant: f.scope.Tenant, Scope: scope, Tag: tag, Limit: 100}
+				f.wantIDs(must(f.s.ListMemories(f.ctx, filter))(f), names...)
+			}
+		}
+		var many strings.Builder // words, more than a text is indexed by
+		for i := range text.MaxTerms + 50 {
+			fmt.Fprintf(&many, "w%d ", i)
+		}
+		f.create(f.memory("long", says(many.String()), tagged("zulu time")), f.memory("odd", tagged("!!!", "the", "東京")), f.memory("plain", tagged("Zulu")))
+		list("zulu time", "long")
+		list("!!!", "odd")
+		list("the", "odd")
+		list("東京", "odd")
+		list("zulu")
+		f.apply(f.change(oxbow.Edited, "long", func(c *oxbow.Change) { c.Content = &oxbow.Content{Text: many.String(), Tags: []string{"tango"}} }))
+		list("tango", "long")
+		list("zulu time")
+		f.wantOrder(hitIDs(f.search("zulu", oxbow.Active)), "plain")
+		common := make([]oxbow.Memory, store.FewTagged)
+		for i := range common {
+			common[i] = f.memory(fmt.Sprint("c", i), says("tango"))
+		}
+		f.create(common...) // beyond what is looked at one by one
+		list("tango", "long")
+	})
 
 	t.Run("pages through memories that were said at one instant", func(t *testing.T) {
 		f := setup(t, s)
