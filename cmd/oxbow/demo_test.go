@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -101,6 +103,30 @@ func TestDemo(t *testing.T) {
 		}
 		if !asked || !strings.Contains(then, "PostgreSQL 15") || strings.Contains(then, "to MySQL") {
 			t.Errorf("then: %s", then)
+		}
+	})
+
+	t.Run("is what README shows of it", func(t *testing.T) {
+		readme, err := os.ReadFile("../../README.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+		said := words(onSQLite)
+		blocks := strings.Split(string(readme), "```\n")
+		shown := 0
+		for _, block := range blocks {
+			if !strings.Contains(block, "August 2026:") && !strings.Contains(block, "offline@1 kept it") && !strings.Contains(block, "(recalled from") {
+				continue
+			}
+			for _, line := range strings.Split(regexp.MustCompile(`\n {6,}`).ReplaceAllString(block, " "), "\n") { // README wraps what is long
+				if shown++; !strings.Contains(said, words(line)) {
+					t.Errorf("the demo does not say %q", line)
+				}
+			}
+		}
+		if shown < 11 {
+			t.Errorf("README shows %d lines of the demo", shown)
 		}
 	})
 
