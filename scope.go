@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"time"
+	_ "time/tzdata" // a scope's days begin and end alike on a machine that knows no zones
 )
 
 // Scope names a set of memories that belong together: a tenant and a name

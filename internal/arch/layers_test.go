@@ -153,6 +153,19 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// TestZones holds the package that loads a scope's zone to bringing the zones along:
+// without them a machine that has none, such as a container of the program alone, ends
+// memories by the days of UTC, and nobody is told.
+func TestZones(t *testing.T) {
+	t.Parallel()
+	for _, f := range sources(t) {
+		if f.pkg == "." && !f.test && slices.Contains(f.imports(), "time/tzdata") {
+			return
+		}
+	}
+	t.Error("the root package does not import time/tzdata")
+}
+
 func TestTableOfLayers(t *testing.T) {
 	t.Parallel()
 
