@@ -15,15 +15,16 @@ import (
 
 const (
 	eventColumns = `
-	SELECT e.seq, s.tenant, s.name, e.memory, e.version, e.type, e.before, e.after, e.links, e.unlinks, e.reason, e.actor,
+	e.seq, s.tenant, s.name, e.memory, e.version, e.type, e.before, e.after, e.links, e.unlinks, e.reason, e.actor,
 		e.judge, e.run, e.at, e.recorded_at`
 
-	// The index of scopes is for eventsOfScopes only: by it any other question
-	// would read all that its scope ever had. So + 0 keeps it out, here and elsewhere.
-	selectEvent = eventColumns + `
+	// The index of scopes is for what reads a scope's log in its order: by it any
+	// other question would read all that its scope ever had. So + 0 keeps it out, here
+	// and elsewhere.
+	selectEvent = `SELECT` + eventColumns + `
 	FROM memory_events e JOIN scopes s ON s.seq = e.scope + 0`
 
-	eventsOfScopes = eventColumns + `
+	eventsOfScope = `SELECT` + eventColumns + `
 	FROM scopes s CROSS JOIN LATERAL (SELECT e.* FROM memory_events e`
 )
 
@@ -73,10 +74,14 @@ func eventQuery(f store.EventFilter) (query string, args []any) {
 	case f.Run != "" && f.Memory == "":
 		along = "e.run"
 		w.inRange(along, w.arg(f.Run), f)
-	case f.Run == "" && f.Memory == "" && (f.Newest || f.AfterSeq == 0 || f.Scope != ""):
+	case f.Run == "" && f.Memory == "" && f.Scope != "":
 		w.inRange("e.scope", "s.seq", f)
-		from = eventsOfScopes + w.String() + logOrder("e.scope", f) + w.limit(f.Limit) + ") e"
+		from = eventsOfScope + w.String() + logOrder("e.scope", f) + w.limit(f.Limit) + ") e"
 		w.conds = nil
+	case f.Run == "" && f.Memory == "" && (f.Newest || f.AfterSeq == 0):
+		w.inRange("e.scope", "s.seq", f)
+		query = overScopes(eventColumns, `memory_events e`, "e", w.String()+logOrder("e.scope", f), logOrder("", f), w.arg(f.Tenant), w.limit(f.Limit)) + logOrder("", f)
+		return query, w.args
 	default:
 		w.addIf(f.Run != "", "e.run = $", f.Run)
 		w.addIf(f.Newest && f.AfterSeq > 0, "e.seq < $", f.AfterSeq)
@@ -189,7 +194,7 @@ func (r reader) ListRuns(ctx context.Context, f store.RunFilter) ([]oxbow.Run, e
 	if f.Scope == "" {
 		w.conds = append(w.conds, "r.scope = s.seq")
 		w.runs(f)
-		query := overScopes(runColumns, `runs r`, "r", latestRuns, w.String(), w.arg(f.Tenant), w.limit(f.Limit)) + latestRuns
+		query := overScopes(runColumns, `runs r`, "r", w.String()+latestRuns, latestRuns, w.arg(f.Tenant), w.limit(f.Limit)) + latestRuns
 		return collect(ctx, r.of(f.Tenant), "list runs", scanRun, query, w.args...)
 	}
 	s := oxbow.Scope{Tenant: f.Tenant, Name: f.Scope}

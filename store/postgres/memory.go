@@ -133,13 +133,13 @@ func (r reader) Memories(ctx context.Context, tenant string, ids []string) ([]ox
 	return found, nil
 }
 
-// overScopes makes the query of a list over all scopes of a tenant, newest first:
-// of rows that from calls as, under conditions which hold them to a scope s. The
-// indexes are in the order of one scope. What is newest stands in the scopes whose
-// newest is, so one look into each scope finds those that are read; what is said of
-// a row beside itself is looked up for those that are shown.
-func overScopes(columns, from, as, order, conds, tenant, limit string) string {
-	rows := ` FROM ` + from + conds + order
+// overScopes makes the query of a list over all scopes of a tenant, in an order: of
+// rows that from calls as, under conditions which hold them to a scope s and end with
+// the order inside one. The indexes are in the order of one scope. What is first
+// stands in the scopes whose first is, so one look into each scope finds those that
+// are read; what is said of a row beside itself is looked up for those that are shown.
+func overScopes(columns, from, as, conds, order, tenant, limit string) string {
+	rows := ` FROM ` + from + conds
 	return `SELECT` + columns + ` FROM (
 		SELECT ` + as + `.* FROM (
 			SELECT s.seq FROM scopes s CROSS JOIN LATERAL (SELECT ` + as + `.*` + rows + ` LIMIT 1) ` + as + `
@@ -179,7 +179,7 @@ func (r reader) ListMemories(ctx context.Context, f store.MemoryFilter) ([]oxbow
 		w.conds = append(w.conds, "m.scope = s.seq")
 		w.filter(f)
 		query := overScopes(memoryColumns+`, coalesce(c.body, '{}')`, `memories m LEFT JOIN contents c ON c.id = m.content_id`, "m",
-			newestFirst, w.String(), w.arg(f.Tenant), w.limit(f.Limit)) + ` LEFT JOIN contents c ON c.id = m.content_id` + newestFirst
+			w.String()+newestFirst, newestFirst, w.arg(f.Tenant), w.limit(f.Limit)) + ` LEFT JOIN contents c ON c.id = m.content_id` + newestFirst
 		return collect(ctx, r.of(f.Tenant), "list memories", scanMemory, query, w.args...)
 	}
 	w.add("s.tenant = $", f.Tenant)

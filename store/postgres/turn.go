@@ -58,7 +58,7 @@ func (r reader) ListTurns(ctx context.Context, f store.TurnFilter) ([]oxbow.Turn
 	if f.Scope == "" {
 		w.conds = append(w.conds, "t.scope = s.seq")
 		w.turns(f)
-		query := overScopes(turnColumns, `turns t`, "t", latestTurns, w.String(), w.arg(f.Tenant), w.limit(f.Limit)) +
+		query := overScopes(turnColumns, `turns t`, "t", w.String()+latestTurns, latestTurns, w.arg(f.Tenant), w.limit(f.Limit)) +
 			` LEFT JOIN contents c ON c.id = t.content_id` + latestTurns
 		return collect(ctx, r.of(f.Tenant), "list turns", scanTurn, query, w.args...)
 	}

@@ -12,19 +12,22 @@ import (
 
 const (
 	eventColumns = `
-	SELECT e.seq, s.tenant, s.name, e.memory, e.version, e.type, e.before, e.after, e.links, e.unlinks, e.reason, e.actor,
+	e.seq, s.tenant, s.name, e.memory, e.version, e.type, e.before, e.after, e.links, e.unlinks, e.reason, e.actor,
 		e.judge, e.run, e.at, e.recorded_at`
 
-	// The index of scopes is for eventsOfScopes only: by it any other question
-	// would read all that its scope ever had. So + keeps it out, here and elsewhere.
-	selectEvent = eventColumns + `
+	// The index of scopes is for what reads a scope's log in its order: by it any
+	// other question would read all that its scope ever had. So + keeps it out, here
+	// and elsewhere.
+	selectEvent = `SELECT` + eventColumns + `
 	FROM memory_events e JOIN scopes s ON s.seq = +e.scope`
 
-	eventsOfRun = eventColumns + `
+	eventsOfRun = `SELECT` + eventColumns + `
 	FROM memory_events e INDEXED BY memory_events_run CROSS JOIN scopes s ON s.seq = e.scope`
 
-	eventsOfScopes = eventColumns + `
-	FROM scopes s CROSS JOIN memory_events e ON e.seq IN (SELECT e.seq FROM memory_events e INDEXED BY memory_events_scope`
+	byScope = ` INDEXED BY memory_events_scope`
+
+	eventsOfScope = `SELECT` + eventColumns + `
+	FROM scopes s CROSS JOIN memory_events e ON e.seq IN (SELECT e.seq FROM memory_events e` + byScope
 )
 
 func scanEvent(rows *sql.Rows) (oxbow.Event, error) { return scanEventWith(rows) }
@@ -68,10 +71,10 @@ func eventQuery(f store.EventFilter) (query string, args []any) {
 	w.addIf(len(f.Types) > 0, "e.type IN (SELECT value FROM json_each(?))", jsonList(f.Types))
 	w.addIf(!f.Since.IsZero(), "e.at >= ?", f.Since.UnixMilli())
 	w.addIf(f.Run != "", "e.run = ?", f.Run)
-	order := " ORDER BY e.seq LIMIT ?"
+	order := " ORDER BY e.seq"
 	if f.Newest {
 		w.addIf(f.AfterSeq > 0, "e.seq < ?", f.AfterSeq)
-		order = " ORDER BY e.seq DESC LIMIT ?"
+		order += " DESC"
 	} else {
 		w.add("e.seq > ?", f.AfterSeq)
 	}
@@ -79,14 +82,17 @@ func eventQuery(f store.EventFilter) (query string, args []any) {
 	switch {
 	case f.Run != "" && f.Memory == "":
 		from = eventsOfRun
-	case f.Run == "" && f.Memory == "" && (f.Newest || f.AfterSeq == 0 || f.Scope != ""):
+	case f.Run == "" && f.Memory == "" && f.Scope != "":
 		w.add("e.scope = s.seq")
-		from = eventsOfScopes + w.String() + order + ")"
+		from = eventsOfScope + w.String() + order + " LIMIT ?)"
 		w = where{args: append(w.args, f.Limit)}
+	case f.Run == "" && f.Memory == "" && (f.Newest || f.AfterSeq == 0):
+		w.add("e.scope = s.seq")
+		return overScopes(eventColumns, `memory_events e`, "e", "seq", order, byScope+w.String()), w.overScopesArgs(f.Tenant, f.Limit)
 	}
 	w.add("s.tenant = ?", f.Tenant)
 	w.addIf(f.Scope != "", "s.name = ?", f.Scope)
-	return from + w.String() + order, append(w.args, f.Limit)
+	return from + w.String() + order + " LIMIT ?", append(w.args, f.Limit)
 }
 
 const eventsOf = selectEvent + `

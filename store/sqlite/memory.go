@@ -123,10 +123,10 @@ func (r reader) Memories(ctx context.Context, tenant string, ids []string) ([]ox
 	return found, nil
 }
 
-// overScopes makes the query of a list over all scopes of a tenant, newest first:
-// of rows that from calls as and id names, under conditions which hold them to a
-// scope s. The indexes are in the order of one scope. What is newest stands in the
-// scopes whose newest is, so one look into each scope finds those that are read.
+// overScopes makes the query of a list over all scopes of a tenant, in an order: of
+// rows that from calls as and id names, under conditions which hold them to a
+// scope s. The indexes are in the order of one scope. What is first stands in the
+// scopes whose first is, so one look into each scope finds those that are read.
 // Its arguments are those of the conditions, the tenant, the limit, those of the
 // conditions, and the limit twice.
 func overScopes(columns, from, as, id, order, conds string) string {
@@ -134,8 +134,8 @@ func overScopes(columns, from, as, id, order, conds string) string {
 	rows := `SELECT ` + row + ` FROM ` + from + conds + order
 	return `SELECT` + columns + ` FROM scopes s CROSS JOIN ` + from + `
 		WHERE s.seq IN (SELECT ` + as + `.scope
-				FROM (SELECT (` + rows + ` LIMIT 1) AS newest FROM scopes s WHERE s.tenant = ?) n CROSS JOIN ` + from + `
-				WHERE ` + row + ` = n.newest` + order + ` LIMIT ?)
+				FROM (SELECT (` + rows + ` LIMIT 1) AS first FROM scopes s WHERE s.tenant = ?) n CROSS JOIN ` + from + `
+				WHERE ` + row + ` = n.first` + order + ` LIMIT ?)
 			AND +` + as + `.scope = s.seq AND ` + row + ` IN (` + rows + ` LIMIT ?)` + order + ` LIMIT ?`
 }
 

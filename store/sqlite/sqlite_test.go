@@ -386,6 +386,7 @@ func TestListPlans(t *testing.T) {
 		"turns":    {overScopes(turnColumns, `turns t LEFT JOIN contents c ON c.id = t.content_id`, "t", "seq", latestTurns, " WHERE t.scope = s.seq"), "turns_said"},
 		"runs":     {overScopes(runColumns, "runs r", "r", "id", latestRuns, " WHERE r.scope = s.seq"), "runs_newest"},
 		"passes":   {overScopes(runColumns, "runs r", "r", "id", latestRuns, " WHERE r.scope = s.seq AND r.name = 'decay'"), "runs_about"},
+		"events":   {overScopes(eventColumns, "memory_events e", "e", "seq", " ORDER BY e.seq DESC", byScope+" WHERE e.scope = s.seq"), "memory_events_scope"},
 	} {
 		if name == "memories" {
 			c.query = strings.Replace(c.query, "SELECT"+memoryColumns, "SELECT m.id", 1)
