@@ -3,8 +3,10 @@ package web
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"embed"
 	"errors"
+	"fmt"
 	"html/template"
 	"io/fs"
 	"log/slog"
@@ -226,9 +228,22 @@ func (c *Console) fail(w http.ResponseWriter, a ask, err error) {
 	c.show(w, p.Status, "problem", a, p)
 }
 
+// address gives where a file of ours is served, with a part that changes with the
+// file: the pages of a newer program must not be shown with the style of an older one
+// that a browser has kept.
+func address(name string) (string, error) {
+	b, err := static.ReadFile("static/" + name)
+	return fmt.Sprintf("%sstatic/%s?v=%.4x", Root, name, sha256.Sum256(b)), err
+}
+
+// cached lets a browser keep a file for as long as its address is the same.
 func cached(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "public, max-age=3600")
+		keep := "no-cache"
+		if r.URL.Query().Get("v") != "" {
+			keep = "public, max-age=31536000, immutable"
+		}
+		w.Header().Set("Cache-Control", keep)
 		next.ServeHTTP(w, r)
 	})
 }

@@ -3,6 +3,7 @@ package web_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"html"
@@ -463,8 +464,19 @@ func TestPolicy(t *testing.T) {
 		if regexp.MustCompile(`(src|href|action)="(https?:)?//`).MatchString(page) || strings.Contains(page, " style=") || strings.Contains(page, "<style") {
 			c.Errorf("the page asks for more than its own files:\n%s", page)
 		}
-		for _, f := range []string{"style.css", "htmx.min.js"} {
-			c.see(200, "static/"+f)
+		files := regexp.MustCompile(`="/console/(static/[^"?]+)\?v=([0-9a-f]{8})"`).FindAllStringSubmatch(page, -1)
+		if len(files) != 3 {
+			c.Fatalf("the page has the files %q", files)
+		}
+		for _, f := range files {
+			for query, keep := range map[string]string{"": "no-cache", "?v=" + f[2]: "public, max-age=31536000, immutable"} {
+				res, err := c.client.Get(c.srv.URL + web.Root + f[1] + query)
+				c.Must(err)
+				got, sum := res.Header.Get("Cache-Control"), fmt.Sprintf("%.4x", sha256.Sum256([]byte(c.body(200, f[1], res, nil))))
+				if got != keep || sum != f[2] {
+					c.Errorf("%s%s is of version %s and kept by %q", f[1], query, sum, got)
+				}
+			}
 		}
 	}})
 }
