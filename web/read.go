@@ -172,6 +172,7 @@ type runsData struct {
 	Plan                []plan
 	Planned             bool
 	Idle                string // the scopes in which it would change nothing
+	Unseen              int    // scopes in which it would change something that are not shown
 }
 
 func (c *Console) runs(ctx context.Context, a ask) (any, error) {
@@ -198,7 +199,7 @@ func (c *Console) runs(ctx context.Context, a ask) (any, error) {
 	}
 	d.Asked, d.Planned = q.Get("plan"), q.Get("now") == ""
 	if d.Planned {
-		d.Plan, d.Idle, err = c.plan(ctx, a, d.Asked, d.In)
+		err = c.plan(ctx, a, &d)
 	}
 	return d, err
 }
@@ -211,29 +212,42 @@ type plan struct {
 	Braked bool
 }
 
-func (c *Console) plan(ctx context.Context, a ask, job, scope string) (out []plan, idle string, err error) {
-	order := engine.Order{Name: job, Tenant: a.Tenant}
-	if scope != "" {
-		order.Scopes = []string{scope}
+// scopesPlanned bounds the scopes of a dry run that a page shows, and those that it
+// names as having nothing to change.
+const scopesPlanned = 20
+
+// plan fills the page with what the pass that is asked for would change.
+func (c *Console) plan(ctx context.Context, a ask, d *runsData) error {
+	order := engine.Order{Name: d.Asked, Tenant: a.Tenant}
+	if d.In != "" {
+		order.Scopes = []string{d.In}
 	}
 	found, err := a.e.PlanJob(ctx, order)
 	if err != nil {
-		return nil, "", err
+		return err
 	}
 	var none []string
 	for _, p := range found {
-		if len(p.Changes) == 0 {
+		switch {
+		case len(p.Changes) == 0:
 			none = append(none, p.Scope.Name)
+			continue
+		case len(d.Plan) == scopesPlanned:
+			d.Unseen++
 			continue
 		}
 		shown := p.Changes[:min(len(p.Changes), pageSize)]
 		lines, err := a.e.PlanLines(ctx, a.Tenant, shown)
 		if err != nil {
-			return nil, "", err
+			return err
 		}
-		out = append(out, plan{p.Scope.Name, lines, len(p.Changes) - len(shown), p.Braked})
+		d.Plan = append(d.Plan, plan{p.Scope.Name, lines, len(p.Changes) - len(shown), p.Braked})
 	}
-	return out, strings.Join(none, ", "), nil
+	d.Idle = strings.Join(none[:min(len(none), scopesPlanned)], ", ")
+	if more := len(none) - scopesPlanned; more > 0 {
+		d.Idle += " and " + noun(more, "other scope", "other scopes")
+	}
+	return nil
 }
 
 type runData struct {

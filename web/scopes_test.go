@@ -72,6 +72,13 @@ func TestScopes(t *testing.T) {
 			c.has(c.see(200, "memories?scope=user:00249"), "tea: black")
 			c.lacks(c.see(200, "memories?scope=user:00249"), "tea: green")
 			c.has(c.see(200, "graph"), `name="scope" value="user:00249"`)
+			c.has(c.see(200, "runs?plan=decay"), "Nothing in user:00000, ", "user:00019 and 230 other scopes.")
+			for i := range 22 {
+				c.Remember(lab.Statement{Text: "tea: white", Scope: c.user(i), SaidAt: c.Clock.Now().Add(-300 * lab.Day)})
+			}
+			page := c.see(200, "runs?plan=decay")
+			c.has(page, "<h3>In user:00000</h3>", "<h3>In user:00019</h3>", "Something in 2 other scopes too", "and 208 other scopes.")
+			c.lacks(page, "<h3>In user:00020</h3>")
 		}},
 		story{"are listed by name in pages, and found by a part of it", func(c *console) {
 			c.users(120)
