@@ -253,6 +253,7 @@ func TestActions(t *testing.T) {
 		story{"change a memory, say so, and name who did it", actionsLive},
 		story{"decide a conflict", actionsDecide},
 		story{"start, pause and retry", actionsWork},
+		story{"try again what was given up", actionsRetry},
 		story{"stop a run that runs", actionsStop},
 		story{"keep what was written when it cannot be saved", actionsKeep},
 		story{"say that nothing was done when the key is gone", actionsSignedOut},
@@ -296,6 +297,23 @@ func actionsDecide(c *console) {
 	c.has(c.press(200, "review/both", "keep", p.ID, "beside", n.ID), "Both hold")
 	c.has(c.see(200, "review"), "No two memories that are believed contradict each other.")
 	c.has(c.press(409, "review/both", "keep", a.ID, "beside", b.ID), "not active any more")
+}
+
+func actionsRetry(c *console) {
+	// The part is there before anything was given up, or a live page could not show it.
+	c.has(c.see(200, "jobs"), `<div id="given" data-live></div>`)
+	args := fmt.Sprintf(`{"tenant": %q, "scope": %q}`, c.Scope.Tenant, c.Scope.Name)
+	c.Must(c.DB.InTx(c.Ctx, func(ctx context.Context, tx store.Tx) error {
+		return tx.PutDiscarded(ctx, store.Discarded{ID: "g1", Tenant: c.Scope.Tenant, Scope: c.Scope.Name, Kind: "extract", Args: []byte(args), Error: "the judge's answer does not parse", At: c.Clock.Now()})
+	}))
+	c.has(c.see(200, "jobs"), "Given up", "extract of "+c.Scope.Name, "answer does not parse")
+	c.has(c.see(200, ""), "1 was given up")
+	page := c.press(200, "discarded/g1/retry")
+	c.has(page, "The job runs again.", ">extract</td>")
+	if strings.Contains(page, "Given up") {
+		c.Error("it is listed as given up though it runs again")
+	}
+	c.has(c.press(404, "discarded/g1/retry"), `role="alert"`)
 }
 
 func actionsWork(c *console) {
