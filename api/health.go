@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 
@@ -51,7 +52,7 @@ func (h Health) checks(ctx context.Context) (map[string]string, bool) {
 	have, want, err := h.Store.SchemaVersion(ctx)
 	switch {
 	case err != nil:
-		set("database", oxbow.CodeOf(err), false)
+		set("database", away(err), false)
 	case have < want:
 		set("database", "ok", true)
 		set("migrations", "pending", false)
@@ -65,7 +66,7 @@ func (h Health) checks(ctx context.Context) (map[string]string, bool) {
 	if h.Workers != nil && err == nil {
 		switch n, err := h.Workers(ctx); {
 		case err != nil:
-			set("scheduler", oxbow.CodeOf(err), false)
+			set("scheduler", away(err), false)
 		case n == 0:
 			set("scheduler", "no worker is alive", false)
 		default:
@@ -73,6 +74,15 @@ func (h Health) checks(ctx context.Context) (map[string]string, bool) {
 		}
 	}
 	return out, ok
+}
+
+// away says why a check has no answer: a database that takes longer than the check may
+// is as good as one that is not there.
+func away(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return oxbow.CodeUnavailable
+	}
+	return oxbow.CodeOf(err)
 }
 
 func answerChecks(w http.ResponseWriter, checks map[string]string, ok bool) {

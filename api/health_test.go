@@ -42,6 +42,8 @@ func TestHealth(t *testing.T) {
 			map[string]string{"process": "ok", "database": "ok", "migrations": "newer than this program"}},
 		{"is not ready while the database is away, and asks it no more", api.Health{Store: versions{err: away}, Workers: workers(1, nil)}, 503,
 			map[string]string{"process": "ok", "database": "unavailable"}},
+		{"is not ready while the database does not answer in time", api.Health{Store: versions{err: context.DeadlineExceeded}}, 503,
+			map[string]string{"process": "ok", "database": "unavailable"}},
 		{"is not ready without a worker", api.Health{Store: versions{}, Workers: workers(0, nil)}, 503,
 			map[string]string{"process": "ok", "database": "ok", "migrations": "ok", "scheduler": "no worker is alive"}},
 		{"is not ready when workers cannot be counted", api.Health{Store: versions{}, Workers: workers(0, away)}, 503,

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -55,7 +56,7 @@ var remedies = map[string]struct{ code, say string }{
 	"53100": {oxbow.CodeUnavailable, "the server's disk is full; nothing was written, make room and repeat"},
 	"58030": {oxbow.CodeUnavailable, "the server's disk is failing; nothing was written, look at the server's log"},
 	"53":    {oxbow.CodeUnavailable, "the server has no room for more; lower the number of connections and repeat"},
-	"08":    {oxbow.CodeUnavailable, "the connection was lost; check that the server runs and repeat"},
+	"08":    {oxbow.CodeUnavailable, "the connection to the database was lost; check that its server runs and repeat"},
 	"57":    {oxbow.CodeUnavailable, "the server ended the call; repeat when it runs again"},
 	"55P03": {oxbow.CodeUnavailable, "another process holds a lock; repeat"},
 	"25006": {oxbow.CodeUnavailable, "the server takes no writes; give the URL of the primary"},
@@ -69,7 +70,13 @@ var remedies = map[string]struct{ code, say string }{
 
 // translate gives a driver's error Oxbow's code and the next thing to do.
 func translate(err error, doing string) error {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok { // a try to connect has a time of its own
+			return oxbow.WrapError(oxbow.CodeUnavailable, fmt.Errorf("no connection: %w", context.DeadlineExceeded), "%s: the database does not answer; check that its server runs and repeat", doing)
+		}
 		return err
 	}
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -57,6 +57,10 @@ const notifyEvery = 10 * time.Millisecond
 // connectTimeout bounds one try to connect, when the URL does not say.
 const connectTimeout = 10 * time.Second
 
+// pingTimeout bounds the look at a connection that was idle, before it is used: one
+// whose server went away without a word would hold whoever asks for ever.
+const pingTimeout = 3 * time.Second
+
 // Config says which database to open.
 type Config struct {
 	// URL is a connection string such as postgres://user:password@host:5432/db.
@@ -116,6 +120,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	if conf.ConnConfig.ConnectTimeout == 0 {
 		conf.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	if conf.PingTimeout == 0 {
+		conf.PingTimeout = pingTimeout
 	}
 	// Whoever answers after connections were lost may be a standby that had not
 	// heard of the newest scopes.
