@@ -185,6 +185,9 @@ func memoriesLive(d *door) {
 	d.equal("who did it", at(story, "lines.2.event.actor"), any("app"))
 	erased := d.want(200, "DELETE", "/v1/memories/"+id, nil)
 	d.equal("what was erased", at(erased, "memories.0"), any(id))
+	if turns, ok := erased["turns"].([]any); !ok || len(turns) > 0 || erased["restored"] == nil {
+		d.Errorf("what nothing was taken of is no empty list: %v", erased)
+	}
 	d.equal("its words", at(d.want(200, "GET", "/v1/memories/"+id, nil), "content.text"), any(""))
 }
 
@@ -412,7 +415,7 @@ func refusals(d *door) {
 		{"an empty text", "POST", "/v1/memories", map[string]any{"scope": "user:ada", "text": " "}, 422, "is empty"},
 		{"no scope", "POST", "/v1/memories", map[string]any{"text": "x"}, 422, "scope"},
 		{"a scope that is none", "POST", "/v1/memories", map[string]any{"scope": "no name", "text": "x"}, 422, "is not a name"},
-		{"an unknown field", "POST", "/v1/memories", map[string]any{"scope": "a", "text": "x", "colour": "blue"}, 422, "colour"},
+		{"an unknown field", "POST", "/v1/memories", map[string]any{"scope": "a", "text": "x", "colour": "blue"}, 422, "colour: there is no such field: /docs"},
 		{"no JSON", "POST", "/v1/memories", "{", 400, ""},
 		{"an unknown id", "GET", "/v1/memories/0000000000000000", nil, 404, "oxbow memory list"},
 		{"a status that is none", "GET", "/v1/memories?status=gone", nil, 422, "use all, active, superseded"},
@@ -421,7 +424,11 @@ func refusals(d *door) {
 		{"a kind to recall that is none", "POST", "/v1/recall", map[string]any{"scope": "a", "query": "x", "kind": "gone"}, 422, "observation or reflection"},
 		{"a status to recall that is none", "POST", "/v1/recall", map[string]any{"scope": "a", "query": "x", "include": []string{"gone"}}, 422, "expired or archived"},
 		{"a limit out of range", "GET", "/v1/memories?limit=5000", nil, 422, "limit"},
-		{"an unknown parameter", "GET", "/v1/memories?colour=blue", nil, 422, "colour"},
+		{"an unknown parameter", "GET", "/v1/memories?colour=blue", nil, 422, "colour: there is no such parameter: /docs"},
+		{"a time that is none", "POST", "/v1/recall", map[string]any{"scope": "a", "query": "x", "as_of": "yesterday"}, 422, "such as 2027-"},
+		{"no body", "POST", "/v1/turns", nil, 400, "send JSON"},
+		{"a slot without a key", "POST", "/v1/memories", map[string]any{"scope": "a", "text": "x", "slot": "user"}, 422, "a slot and a key"},
+		{"a field that no policy has", "PATCH", "/v1/scopes/a", map[string]any{"policy": map[string]any{"colour": "blue"}}, 422, "a policy has no field"},
 		{"a turn of nothing", "POST", "/v1/turns", map[string]any{"turns": []any{map[string]any{"scope": "a"}}}, 422, "turn 1"},
 		{"a type of event that is none", "GET", "/v1/events?type=exploded", nil, 422, "use created, rated"},
 		{"a cursor that is none", "GET", "/v1/events?cursor=x", nil, 422, "send next_cursor"},
@@ -459,6 +466,9 @@ func refusals(d *door) {
 	d.equal("what a route takes", d.send("DELETE", "/v1/recall", nil).header.Get("Allow"), "POST")
 	said := map[string]any{"scope": "a", "text": "x"}
 	d.want(201, "POST", "/v1/memories", said, "Content-Type", "Application/JSON; charset=UTF-8")
+	plan := d.want(422, "POST", "/v1/jobs", map[string]any{"name": "embed", "dry_run": true})["detail"].(string)
+	d.equal("what to do where nothing can be planned", strings.Contains(plan, "run it") && !strings.Contains(plan, "oxbow "), true)
+	d.equal("what a question without words is told", at(d.want(200, "POST", "/v1/recall", map[string]any{"scope": "a"}), "notes.0"), any("the question has no words, so nothing was looked for"))
 	d.equal("an encoded body", d.send("POST", "/v1/memories", said, "Content-Encoding", "gzip").status, 415)
 }
 

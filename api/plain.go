@@ -80,6 +80,8 @@ func plainly(_ huma.Context, _ string, v any) (any, error) {
 		p.Detail += d.Location + ": " + wording(d.Message)
 	}
 	switch {
+	case m.Detail == "request body is required":
+		p.Detail = "a body is needed: send JSON, as /docs shows it for this route"
 	case m.Status == http.StatusUnsupportedMediaType:
 		p.Detail = "the body is no JSON by its Content-Type: send Content-Type: application/json"
 	case m.Status == http.StatusRequestEntityTooLarge:
@@ -90,10 +92,18 @@ func plainly(_ huma.Context, _ string, v any) (any, error) {
 	return p, nil
 }
 
-// wording keeps what the program is written in out of a message.
+// wording says in a message what to do next, and keeps what the program is
+// written in out of it.
 func wording(message string) string {
-	if strings.Contains(message, "Go value") || strings.Contains(message, "Go struct") {
+	switch {
+	case strings.Contains(message, "Go value") || strings.Contains(message, "Go struct"):
 		return "a value of it does not fit: a number is too large, or of another kind"
+	case message == "unexpected property":
+		return "there is no such field: /docs shows those there are"
+	case message == "unknown query parameter":
+		return "there is no such parameter: /docs shows those there are"
+	case strings.HasSuffix(message, "RFC 3339 date-time"):
+		return message + ", such as 2027-03-31T09:00:00Z"
 	}
 	return message
 }

@@ -77,7 +77,7 @@ func keepOver(m, o oxbow.Memory) (oxbow.Relation, error) {
 func setAside(_, o oxbow.Memory, changes []oxbow.Change) error {
 	i := slices.IndexFunc(changes, func(c oxbow.Change) bool { return c.Memory == o.ID && c.Type == oxbow.SupersededBy })
 	if i < 0 {
-		return oxbow.Errorf(oxbow.CodeConflict, "the memory %s stays for another reason; oxbow memory why tells it", o.ID)
+		return oxbow.Errorf(oxbow.CodeConflict, "the memory %s stays for another reason, which its history tells (oxbow memory why)", o.ID)
 	}
 	changes[i].Reason = "an operator kept the other one"
 	return nil

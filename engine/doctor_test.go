@@ -110,6 +110,16 @@ func settingsInvalid(b *bench) {
 	code(b, "a kind", err, oxbow.CodeInvalid)
 	_, err = engine.PatchPolicy(oxbow.DefaultPolicy(), []byte(`{"colour": "red"}`))
 	code(b, "a field", err, oxbow.CodeInvalid)
+	for patch, says := range map[string]string{
+		`{"colour": "red"}`:                      `no field "colour"`,
+		`{"slot_cap": "many"}`:                   "slot_cap cannot have the type string",
+		`{"half_life_days": {"fact": [1]}}`:      "half_life_days cannot have the type array",
+		`{"recall": {"recency": {"a": "much"}}}`: "recall.recency cannot have the type object",
+	} {
+		if _, err := engine.PatchPolicy(oxbow.DefaultPolicy(), []byte(patch)); err == nil || !strings.Contains(err.Error(), says) {
+			b.Errorf("of %s it is said: %v", patch, err)
+		}
+	}
 	_, err = engine.PatchPolicy(oxbow.DefaultPolicy(), []byte(`{"slot_cap": 3} {"slot_cap": 4}`))
 	code(b, "more than one object", err, oxbow.CodeInvalid)
 	got, err := engine.PatchPolicy(oxbow.DefaultPolicy(), []byte(`{"strength": "classic", "half_life_days": {"fact": 90}}`))

@@ -57,7 +57,7 @@ func (e *Engine) erase(ctx context.Context, scope oxbow.Scope, ids []string, tur
 	}()
 	run := e.newRun(scope, "erase", "operator")
 	err = e.st.InTx(ctx, func(ctx context.Context, tx store.Tx) error {
-		done = Erasure{Run: run.ID}
+		done = Erasure{Memories: []string{}, Turns: []string{}, Restored: []string{}, Run: run.ID}
 		if _, err := tx.LockScope(ctx, scope, e.now()); err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (e *Engine) erase(ctx context.Context, scope oxbow.Scope, ids []string, tur
 				return err
 			}
 		}
-		done.Turns = c.turns
+		done.Turns = append(done.Turns, c.turns...)
 		return e.bringBack(ctx, tx, run, c, &done)
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ func (e *Engine) CancelJob(ctx context.Context, tenant string, id int64) error {
 			return err
 		}
 		if s := rivertype.JobState(j.State); s == rivertype.JobStateCompleted || s == rivertype.JobStateDiscarded {
-			return oxbow.Errorf(oxbow.CodeConflict, "the job %d is %s already", id, s)
+			return oxbow.Errorf(oxbow.CodeConflict, "the job %d is %s already: there is nothing to cancel", id, s)
 		}
 		return tx.CancelJob(ctx, id)
 	})

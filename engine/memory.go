@@ -147,7 +147,7 @@ func (e *Engine) editOf(m oxbow.Memory, c Change) (oxbow.Change, oxbow.Memory, e
 		after.Key, out.Set.Key = key, &key
 	}
 	if c.Slot != nil && after.Slot != "" && after.Key == "" {
-		return out, m, oxbow.Errorf(oxbow.CodeInvalid, "a slot holds facts, each under a key: give --key too")
+		return out, m, oxbow.Errorf(oxbow.CodeInvalid, "a slot holds facts, each under a key: give the key too")
 	}
 	if (after.Slot != m.Slot || after.Key != m.Key) && out.Content == nil {
 		after.ContentVersion++
@@ -173,7 +173,7 @@ func free(ctx context.Context, r store.MemoryReader, m oxbow.Memory) error {
 	if err != nil || holder.ID == "" {
 		return err
 	}
-	return oxbow.Errorf(oxbow.CodeConflict, "the address %s/%s is held by %s: archive that one first, or restore with --replace", m.Slot, m.Key, holder.ID)
+	return oxbow.Errorf(oxbow.CodeConflict, "the address %s/%s is held by %s: archive that one first, or restore this one in its place (--replace on the command line)", m.Slot, m.Key, holder.ID)
 }
 
 func holderOf(ctx context.Context, r store.MemoryReader, m oxbow.Memory) (oxbow.Memory, error) {

@@ -163,8 +163,8 @@ func withAddress(m oxbow.Memory, s Statement, now time.Time) (oxbow.Memory, erro
 	switch {
 	case !slices.Contains(oxbow.Kinds, m.Kind):
 		return m, oxbow.Errorf(oxbow.CodeInvalid, "there is no kind %q: use %s", m.Kind, text.OneOf(oxbow.Kinds))
-	case (m.Kind == oxbow.Fact) != (m.Key != ""):
-		return m, oxbow.Errorf(oxbow.CodeInvalid, "a fact has a key and nothing else has one: give --slot and --key, or another kind")
+	case (m.Kind == oxbow.Fact) != (m.Key != "") || m.Slot != "" && m.Key == "":
+		return m, oxbow.Errorf(oxbow.CodeInvalid, "a fact has a slot and a key, and nothing else has either: give both with kind fact, or leave them out")
 	case m.Slot != "" && !slices.Contains(Slots, m.Slot):
 		return m, oxbow.Errorf(oxbow.CodeInvalid, "there is no slot %q: use %s", m.Slot, text.OneOf(Slots))
 	case m.Source.Trust() == 0:

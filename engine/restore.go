@@ -147,5 +147,5 @@ func raise(ctx context.Context, tx store.Tx, s oxbow.ScopeSettings, run oxbow.Ru
 		}
 		return changes, nil
 	}
-	return nil, oxbow.Errorf(oxbow.CodeConflict, "the memory %s is still replaced by %s: restore with --replace, or unpin that one first", m.ID, m.ReplacedBy)
+	return nil, oxbow.Errorf(oxbow.CodeConflict, "the memory %s is still replaced by %s: restore it in its place (--replace on the command line), or unpin that one first", m.ID, m.ReplacedBy)
 }

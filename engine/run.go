@@ -295,11 +295,11 @@ func (e *Engine) PlanJob(ctx context.Context, o Order) ([]Planned, error) {
 		case "contradiction":
 			p.Changes, err = e.planJudging(ctx, o, s)
 		case "graph":
-			err = oxbow.Errorf(oxbow.CodeInvalid, "graph changes no memory, so there is nothing to plan; oxbow graph list shows what it made")
+			err = oxbow.Errorf(oxbow.CodeInvalid, "graph changes no memory, so there is nothing to plan: run it to have what is missing read")
 		case "reindex":
-			err = oxbow.Errorf(oxbow.CodeInvalid, "reindex changes no memory, so there is nothing to plan; oxbow status says how many are not indexed")
+			err = oxbow.Errorf(oxbow.CodeInvalid, "reindex changes no memory, so there is nothing to plan: run it to have what is missing indexed")
 		case "embed":
-			err = oxbow.Errorf(oxbow.CodeInvalid, "embed changes no memory, so there is nothing to plan; oxbow status says how many have no vector")
+			err = oxbow.Errorf(oxbow.CodeInvalid, "embed changes no memory, so there is nothing to plan: run it to have what is missing embedded")
 		case "observe", "reflect":
 			var plan jobs.CondensePlan
 			plan, err = e.planCondense(ctx, o, s)

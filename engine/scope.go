@@ -3,6 +3,8 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -153,7 +155,7 @@ func PatchPolicy(p oxbow.Policy, patch []byte) (oxbow.Policy, error) {
 	p.HalfLifeDays = lives
 	p.Recall = p.Recall.OrDefault()
 	if err := strictJSON(patch, &p); err != nil {
-		return p, oxbow.WrapError(oxbow.CodeInvalid, err, "the policy does not parse; oxbow scope show prints one")
+		return p, unlikePolicy(err)
 	}
 	for k := range p.HalfLifeDays {
 		if _, ok := oxbow.DefaultPolicy().HalfLifeDays[k]; !ok {
@@ -161,6 +163,17 @@ func PatchPolicy(p oxbow.Policy, patch []byte) (oxbow.Policy, error) {
 		}
 	}
 	return p, p.Validate()
+}
+
+// unlikePolicy names the field that a patch cannot set.
+func unlikePolicy(err error) error {
+	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && t.Field != "" {
+		return oxbow.Errorf(oxbow.CodeInvalid, "%s cannot have the type %s: see a scope's policy for what it has", t.Field, t.Value)
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return oxbow.Errorf(oxbow.CodeInvalid, "a policy has no field %s: see a scope's policy for those it has", name)
+	}
+	return oxbow.WrapError(oxbow.CodeInvalid, err, "the policy does not parse: see a scope's policy for its form")
 }
 
 // zoneNamed gives a time zone by its IANA name. Go's Local is none: it is another

@@ -232,10 +232,6 @@ func (s *session) write(ctx context.Context, in WriteInput) (WriteOutput, error)
 	if st.Source == "" || st.Source.Trust() > oxbow.FromAssistant.Trust() { // a tool call speaks for nobody else
 		st.Source = oxbow.FromAssistant
 	}
-	addressed := in.Slot != "" || in.Key != ""
-	if fact := st.Kind == oxbow.Fact || st.Kind == "" && addressed; fact && in.Key == "" || !fact && addressed {
-		return WriteOutput{}, oxbow.Errorf(oxbow.CodeInvalid, "a fact has a key and nothing else has one: give slot and key with kind fact, or leave them out")
-	}
 	var err error
 	if st.ExpiresAt, err = instant("expires_at", in.ExpiresAt); err != nil {
 		return WriteOutput{}, err

@@ -124,6 +124,7 @@ func (r *Recaller) Ask(ctx context.Context, q Query) (Answer, error) {
 		return answer, err
 	}
 	if a.isEmpty() {
+		answer.Notes = []string{"the question has no words, so nothing was looked for"}
 		return answer, nil
 	}
 	found, err := rule.find(ctx, a)
