@@ -55,7 +55,7 @@ type tab struct {
 }
 
 // do does what a person does. Elements are named ByQuery: the browser's own search
-// would take "h1" for words too, which an id may hold that is gone a moment later.
+// takes "h1" for words too, and would wait for ever to see an address that holds it.
 func (b *tab) do(actions ...chromedp.Action) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"github.com/oxbow-memory/oxbow/internal/lab"
@@ -64,6 +65,11 @@ func TestLiveInBrowser(t *testing.T) {
 	// So is the reader of a log in which nothing happens, whose key is revoked.
 	secret := b.key("read")
 	b.do(chromedp.Navigate(b.srv.URL+web.Root+"login?next="+url.QueryEscape(web.Root+"events?live=1")), chromedp.SendKeys(`input[name=key]`, secret, chromedp.ByQuery), chromedp.Submit(`input[name=key]`, chromedp.ByQuery), says("Live: this page changes by itself"))
+	var menu int
+	b.do(emulation.SetDeviceMetricsOverride(360, 800, 1, true), chromedp.Evaluate(`document.querySelector("nav").offsetWidth`, &menu), emulation.ClearDeviceMetricsOverride())
+	if menu < 300 {
+		b.Errorf("on a phone the menu has %d of 360 beside the way out", menu)
+	}
 	who, err := b.Engine.Authenticate(b.Ctx, secret)
 	b.Must(err)
 	_, err = b.Engine.RevokeKey(b.Ctx, b.Scope.Tenant, who.Key)
