@@ -411,7 +411,11 @@ func slotted(b *lab.Bench) {
 	capped(b, 1)
 	for i := range 3 {
 		for _, slot := range []string{"", "user", "project", "agent"} {
-			b.Remember(lab.Statement{Text: fmt.Sprintf("t%d%s: x", i, slot), Slot: slot, Kind: oxbow.Semantic, SaidAt: at(i).Add(-60 * day)})
+			said := lab.Statement{Text: fmt.Sprintf("t%d%s: x", i, slot), Slot: slot, SaidAt: at(i).Add(-60 * day)}
+			if slot != "" {
+				said.Key = fmt.Sprint("key", i)
+			}
+			b.Remember(said)
 		}
 	}
 	b.Drain()
