@@ -82,7 +82,7 @@ func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error)
 	for _, src := range p.ListSources() {
 		want = max(want, src.Version)
 	}
-	err = s.write.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version`).Scan(&have)
+	err = s.read.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version`).Scan(&have)
 	if err != nil && isNoTable(err) {
 		return 0, want, nil
 	}

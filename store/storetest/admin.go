@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/riverqueue/river"
 
@@ -34,6 +35,17 @@ func RunAdmin(t *testing.T, d Dialect) {
 			t.Fatalf("the database is of version %d of %d: %v", have, want, err)
 		}
 		f.get("a")
+	})
+
+	t.Run("tells its version while somebody writes for long", func(t *testing.T) {
+		f := setup(t, nil)
+		f.s = d.Open(t)
+		f.wantCode(f.s.InTx(f.ctx, func(context.Context, store.Tx) error {
+			impatient, cancel := context.WithTimeout(f.ctx, 5*time.Second)
+			defer cancel()
+			_, _, err := f.s.SchemaVersion(impatient)
+			return err
+		}), "")
 	})
 
 	t.Run("finds what has no hints yet, and gives it some", func(t *testing.T) { testOldHints(t, d) })
