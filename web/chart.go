@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -203,12 +204,17 @@ type bars struct {
 type bar struct {
 	X, Y, W, H  float64
 	Label, Said string
-	N           int
+	Told, Last  bool // Said stands over it; and ends where it ends, for the drawing does
 }
 
-const barsHeight = 150
+const (
+	barsHeight = 150
+	digitWidth = 9 // of what is said over a bar
+)
 
-// barsOf draws counts beside each other, the highest one filling the height.
+// barsOf draws counts beside each other, the highest one filling the height. Where
+// what is said of them would not have room beside each other, it is said of the
+// highest only.
 func barsOf(name string, counts []int, label func(i int) string) bars {
 	out := bars{Width: 600, Height: barsHeight}
 	most := 1
@@ -216,10 +222,15 @@ func barsOf(name string, counts []int, label func(i int) string) bars {
 		most = max(most, n)
 	}
 	w := float64(out.Width) / math.Max(1, float64(len(counts)))
-	said := make([]string, len(counts))
+	said, room := make([]string, len(counts)), true
+	fits := func(n int, in float64) bool { return float64(len(brief(n))*digitWidth) <= in }
+	for _, n := range counts {
+		room = room && (n == 0 || fits(n, w))
+	}
+	top := slices.Index(counts, most)
 	for i, n := range counts {
 		h := float64(n) / float64(most) * (barsHeight - 20)
-		out.Bars = append(out.Bars, bar{X: float64(i) * w, Y: barsHeight - h, W: w * 0.85, H: h, Label: label(i), Said: brief(n), N: n})
+		out.Bars = append(out.Bars, bar{X: float64(i) * w, Y: barsHeight - h, W: w * 0.85, H: h, Label: label(i), Said: brief(n), Told: n > 0 && (room || i == top), Last: i == len(counts)-1 && !fits(n, w*0.85)})
 		said[i] = fmt.Sprintf("%s %d", label(i), n)
 	}
 	out.About = name + ": " + strings.Join(said, ", ")

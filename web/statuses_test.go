@@ -3,6 +3,7 @@ package web
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -103,5 +104,35 @@ func TestStackOf(t *testing.T) {
 	}
 	if top := last.Layers[1]; top.Y != 20 || top.Y+top.H != last.Layers[0].Y {
 		t.Errorf("the parts do not stand on each other: %+v", last.Layers)
+	}
+}
+
+func TestBars(t *testing.T) {
+	t.Parallel()
+	told := func(counts []int) (over []string) {
+		for _, b := range barsOf("x", counts, strconv.Itoa).Bars {
+			if b.Told {
+				over = append(over, b.Label+": "+b.Said)
+			}
+			if b.Last != (b.Told && b.Label == "29" && len(b.Said) > 1) {
+				t.Errorf("of %d bars, %s ends at its right: %v", len(counts), b.Label, b.Last)
+			}
+		}
+		return over
+	}
+	many := make([]int, 30)
+	many[3], many[4], many[29] = 7, 12, 3
+	if got := told(many); !slices.Equal(got, []string{"3: 7", "4: 12", "29: 3"}) {
+		t.Errorf("what has room is said: %q", got)
+	}
+	many[3], many[29] = 71_000, 83_000
+	if got := told(many); !slices.Equal(got, []string{"29: 83k"}) {
+		t.Errorf("of what has no room the highest is said: %q", got)
+	}
+	if got := told([]int{0, 9999, 5}); !slices.Equal(got, []string{"1: 9999", "2: 5"}) {
+		t.Errorf("a few are said: %q", got)
+	}
+	if got := told(make([]int, 30)); got != nil {
+		t.Errorf("of nothing is said %q", got)
 	}
 }
