@@ -85,6 +85,10 @@ func policyRun(b *bench) {
 	_, run, err = b.Engine.SetScope(b.Ctx, b.Bench.Scope, "Asia/Tokyo", nil, nil)
 	b.Must(err)
 	equal(b, "the run of a change of zone", run, "")
+	s, run, err = b.Engine.SetScope(b.Ctx, b.Bench.Scope, "Asia/Tokyo", &p, nil)
+	b.Must(err)
+	equal(b, "the version when the same is set again", s.Version, 3)
+	equal(b, "the run of that", run, "")
 }
 
 func settingsInvalid(b *bench) {

@@ -21,8 +21,9 @@ import (
 
 // SetScope changes a scope's zone, policy or schedules; empty fields leave what
 // is there. The scope is made when it is new. A new policy is applied by a run,
-// whose id it gives ("" when no policy was given, or only its rules of recall
-// changed): it can be watched, and goes on where it was when it is interrupted.
+// whose id it gives ("" when the policy did not change, or only its rules of recall
+// did): it can be watched, and goes on where it was when it is interrupted. To set
+// what is set already changes nothing.
 // Errors: invalid for what no rule can work with, and when nothing is to change;
 // not_found for a schedule that is none.
 func (e *Engine) SetScope(ctx context.Context, s oxbow.Scope, zone string, policy *oxbow.Policy, specs map[string]string) (oxbow.ScopeSettings, string, error) {
@@ -70,23 +71,29 @@ func (e *Engine) setScope(ctx context.Context, s oxbow.Scope, zone string, chang
 		if settings, err = e.openScope(ctx, tx, s); err != nil {
 			return err
 		}
-		if zone != "" {
+		moved := zone != "" && zone != settings.Zone
+		if moved {
 			settings.Zone = zone
 		}
+		reruled := false
 		if change != nil {
 			policy, err := change(settings.Policy)
 			if err != nil {
 				return err
 			}
-			applies = !onlyRecall(settings.Policy, policy)
+			reruled = !reflect.DeepEqual(settings.Policy, policy)
+			applies = reruled && !onlyRecall(settings.Policy, policy)
 			settings.Policy = policy
+		}
+		if !moved && !reruled && len(specs) == 0 {
+			return nil
 		}
 		settings.Version++
 		settings.UpdatedAt = e.now()
 		if err := tx.PutScope(ctx, settings); err != nil {
 			return err
 		}
-		if err := e.reschedule(ctx, tx, settings, zone != "", specs); err != nil || !applies {
+		if err := e.reschedule(ctx, tx, settings, moved, specs); err != nil || !applies {
 			return err
 		}
 		// The run stands before its job begins, so that it can be watched, and
