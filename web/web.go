@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -274,10 +275,17 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, cookie(r, secret, int(loginLasts.Seconds())))
-	if !strings.HasPrefix(next, Root) { // nowhere else, whatever a link says
-		next = Root
+	http.Redirect(w, r, inside(next), http.StatusSeeOther)
+}
+
+// inside gives a page of the console, whatever a link says: a path that climbs out of
+// it may end as //elsewhere, to which a browser goes, and it takes a \ for a /.
+func inside(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.Scheme != "" || u.Host != "" || strings.Contains(next, `\`) || !strings.HasPrefix(path.Clean(u.Path)+"/", Root) {
+		return Root
 	}
-	http.Redirect(w, r, next, http.StatusSeeOther)
+	return next
 }
 
 func (c *Console) logout(w http.ResponseWriter, r *http.Request) {

@@ -366,6 +366,27 @@ func actionsRefused(c *console) {
 		c.Error("a reader is shown buttons that do not work")
 	}
 	c.has(c.press(200, "login", "key", k, "next", "https://evil.example/"), "Overview")
+	c.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	for next, want := range map[string]string{
+		web.Root + `..\evil.example`:       web.Root,
+		web.Root + `../\evil.example`:      web.Root,
+		web.Root + `..//\evil.example`:     web.Root,
+		web.Root + "..//evil.example":      web.Root,
+		web.Root + "%2e%2e//evil.example":  web.Root,
+		web.Root + "../\t/evil.example":    web.Root,
+		"/consoles/":                       web.Root,
+		"//evil.example" + web.Root:        web.Root,
+		web.Root + "memories?q=a%2F..%5Cb": web.Root + "memories?q=a%2F..%5Cb",
+		web.Root + "events?live=1":         web.Root + "events?live=1",
+	} {
+		res, err := c.client.PostForm(c.srv.URL+web.Root+"login", url.Values{"key": {k}, "next": {next}})
+		c.Must(err)
+		c.Must(res.Body.Close())
+		if got := res.Header.Get("Location"); got != want {
+			c.Errorf("from %q it goes to %q", next, got)
+		}
+	}
+	c.client.CheckRedirect = nil
 	c.has(c.press(200, "logout"), "Sign in")
 	c.has(c.see(200, ""), "Sign in")
 }
