@@ -368,10 +368,11 @@ func (c *Console) schedule(ctx context.Context, a ask) (any, error) {
 type reviewData struct {
 	Conflicts   []engine.Conflict
 	Quarantined []engine.View
+	Most        int // of each; as many may not be all
 }
 
 func (c *Console) review(ctx context.Context, a ask) (any, error) {
-	var d reviewData
+	d := reviewData{Most: pageSize}
 	ms, err := a.e.Store().ListMemories(ctx, store.MemoryFilter{Tenant: a.Tenant, Status: []oxbow.Status{oxbow.Quarantined}, Limit: pageSize})
 	if err != nil {
 		return nil, err
