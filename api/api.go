@@ -109,6 +109,10 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		access.Answer(w, p)
 		return
 	}
+	if r.ContentLength != 0 {
+		body := &brokenBody{ReadCloser: r.Body}
+		r.Body, w = body, &brokenAnswer{w, body}
+	}
 	a.routed.ServeHTTP(w, r)
 }
 

@@ -1,11 +1,13 @@
 package api_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -77,6 +79,7 @@ func TestBodies(t *testing.T) {
 	tell(t,
 		story{"may be as large as the server says", bodiesLarge},
 		story{"may be left out where nothing is required", bodiesNone},
+		story{"that break off are the caller's fault, and change nothing", bodiesBroken},
 		story{"are not written to who has left", readersLeave},
 	)
 }
@@ -99,6 +102,30 @@ func bodiesLarge(d *door) {
 	d.Must(err)
 	if res.StatusCode != 413 || !strings.Contains(string(said), "send less at once") {
 		d.Errorf("a body of unsaid size: %d: %s", res.StatusCode, said)
+	}
+}
+
+func bodiesBroken(d *door) {
+	for name, rest := range map[string]string{
+		"chunks that are none": "Transfer-Encoding: chunked\r\n\r\n1e\r\n" + `{"scope":"a","text":"tea good"}` + "\r\nZZ\r\n",
+		"less than was said":   "Content-Length: 99\r\n\r\n" + `{"scope":"a","text":"tea good"}`,
+	} {
+		conn, err := net.Dial("tcp", d.srv.Listener.Addr().String())
+		d.Must(err)
+		_, err = io.WriteString(conn, "POST /v1/memories HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+d.key+"\r\nContent-Type: application/json\r\n"+rest)
+		d.Must(err)
+		d.Must(conn.(*net.TCPConn).CloseWrite())
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		d.Must(err)
+		said, err := io.ReadAll(res.Body)
+		d.Must(err)
+		d.Must(conn.Close())
+		if res.StatusCode != 400 || !strings.Contains(string(said), "breaks off") || !strings.Contains(string(said), `"status":400`) {
+			d.Errorf("%s: %d: %s", name, res.StatusCode, said)
+		}
+	}
+	if got := d.want(200, "GET", "/v1/memories", nil)["items"].([]any); len(got) != 0 {
+		d.Errorf("it made %v", got)
 	}
 }
 

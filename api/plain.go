@@ -2,14 +2,17 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"reflect"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/internal/access"
@@ -63,12 +66,51 @@ func (l *leaving) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// brokenBody remembers that a body could not be read to its end, which the router
+// calls a defect of its own.
+type brokenBody struct {
+	io.ReadCloser
+	broken bool
+}
+
+// Read implements io.Reader.
+func (b *brokenBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		late, isNet := errors.AsType[net.Error](err)
+		b.broken = !isNet || !late.Timeout()
+	}
+	return n, err
+}
+
+// brokenAnswer answers for such a body with the caller's fault.
+type brokenAnswer struct {
+	http.ResponseWriter
+	body *brokenBody
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (a *brokenAnswer) WriteHeader(status int) {
+	if a.body.broken && status == http.StatusInternalServerError {
+		status = http.StatusBadRequest
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (a *brokenAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
 // plainly turns what the router itself refuses into a problem like every other,
 // with all that is wrong in its detail and nothing of the request's words.
-func plainly(_ huma.Context, _ string, v any) (any, error) {
+func plainly(ctx huma.Context, _ string, v any) (any, error) {
 	m, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
+	}
+	if _, w := humago.Unwrap(ctx); m.Status == http.StatusInternalServerError {
+		if a, ok := w.(*brokenAnswer); ok && a.body.broken {
+			return refusal(http.StatusBadRequest, "the body breaks off, or is not cut into chunks as its headers say: send it again, whole"), nil
+		}
 	}
 	p := &access.Problem{Title: m.Title, Status: m.Status, Detail: m.Detail, Code: oxbow.CodeInvalid}
 	for i, d := range m.Errors {
