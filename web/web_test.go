@@ -93,10 +93,15 @@ func (c *console) body(status int, path string, res *http.Response, err error) s
 	return string(b)
 }
 
+// folded leaves out the white space by which templates are laid out, as a browser does.
+func folded(page string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(page), " "), "> <", "><")
+}
+
 func (c *console) has(page string, words ...string) {
 	c.Helper()
 	for _, w := range words {
-		if !strings.Contains(page, w) {
+		if !strings.Contains(folded(page), folded(w)) {
 			c.Errorf("the page lacks %q:\n%s", w, page)
 		}
 	}
