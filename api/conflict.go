@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"strings"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/engine"
@@ -32,25 +31,11 @@ func (a *API) conflicts() {
 func listConflicts(ctx context.Context, c call, in *conflictsInput) (list[engine.Conflict], error) {
 	f := store.ConflictFilter{Tenant: c.Tenant, Scope: in.Scope, Limit: in.Limit}
 	var err error
-	if f.After, err = c.behindConflict(ctx, in.Cursor); err != nil {
+	if f.After, err = engine.Behind(in.Cursor, func(name string) (oxbow.Link, error) { return c.e.ConflictNamed(ctx, c.Tenant, name) }); err != nil {
 		return list[engine.Conflict]{}, err
 	}
 	cs, err := c.e.Conflicts(ctx, f)
-	return listOf(cs, in.Limit, func(c engine.Conflict) string { return c.Newer.ID + "." + c.Older.ID }), err
-}
-
-// behindConflict gives the conflict that a page begins behind: its cursor is the
-// ids of both memories, with a dot between them.
-func (c call) behindConflict(ctx context.Context, cursor string) (oxbow.Link, error) {
-	if cursor == "" {
-		return oxbow.Link{}, nil
-	}
-	newer, older, _ := strings.Cut(cursor, ".")
-	two, err := c.e.Store().Memories(ctx, c.Tenant, []string{newer, older})
-	if err == nil && len(two) < 2 {
-		err = nothingBehind(cursor)
-	}
-	return oxbow.Link{From: newer, To: older, Type: oxbow.ConflictsWith}, err
+	return listOf(cs, in.Limit, engine.Conflict.Name), err
 }
 
 func keepMemory(ctx context.Context, c call, in *keepInput) (written, error) {

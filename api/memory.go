@@ -41,7 +41,7 @@ type Named struct {
 func pageOf[T any](all []T, p Named, name func(T) string) (list[T], error) {
 	page, next, err := engine.PageOf(all, p.Cursor, p.Limit, name)
 	if err != nil {
-		return list[T]{}, nothingBehind(p.Cursor)
+		return list[T]{}, err
 	}
 	return list[T]{Items: append([]T{}, page...), NextCursor: next}, nil
 }
@@ -70,23 +70,6 @@ func (w written) location() string { return "/v1/memories/" + w.Memory.ID }
 // noCursor is the answer to a cursor that no page gave.
 func noCursor(cursor string) error {
 	return oxbow.Errorf(oxbow.CodeInvalid, "the cursor %q is none: send next_cursor of the page before", cursor)
-}
-
-// behind gives the id that a page begins behind, which is its cursor. One that
-// stands for nothing of the tenant is not found, whoever else may have it.
-func behind[T any](cursor string, look func(id string) (T, error)) (string, error) {
-	if cursor == "" {
-		return "", nil
-	}
-	_, err := look(cursor)
-	if oxbow.CodeOf(err) == oxbow.CodeNotFound {
-		return "", nothingBehind(cursor)
-	}
-	return cursor, err
-}
-
-func nothingBehind(cursor string) error {
-	return oxbow.Errorf(oxbow.CodeNotFound, "nothing is behind the cursor %q: send next_cursor of the page before, or none for the first page", cursor)
 }
 
 func (c call) written(ctx context.Context, w engine.Written, err error) (written, error) {
@@ -221,9 +204,11 @@ func listMemories(ctx context.Context, c call, in *listInput) (list[engine.View]
 		return list[engine.View]{}, err
 	}
 	f.Limit = in.Limit
-	if f.AfterID, err = behind(in.Cursor, func(id string) (oxbow.Memory, error) { return c.e.Store().Memory(ctx, c.Tenant, id) }); err != nil {
+	last, err := engine.Behind(in.Cursor, func(id string) (oxbow.Memory, error) { return c.e.Store().Memory(ctx, c.Tenant, id) })
+	if err != nil {
 		return list[engine.View]{}, err
 	}
+	f.AfterID = last.ID
 	ms, err := c.e.Store().ListMemories(ctx, f)
 	if err != nil {
 		return list[engine.View]{}, err

@@ -97,10 +97,11 @@ func nthTurn(err error, i int) error {
 
 func listTurns(ctx context.Context, c call, in *turnsInput) (list[oxbow.Turn], error) {
 	f := store.TurnFilter{Tenant: c.Tenant, Scope: in.Scope, Conversation: in.Conversation, State: oxbow.TurnState(in.State), Limit: in.Limit}
-	var err error
-	if f.AfterID, err = behind(in.Cursor, func(id string) (oxbow.Turn, error) { return c.e.Store().Turn(ctx, c.Tenant, id) }); err != nil {
+	last, err := engine.Behind(in.Cursor, func(id string) (oxbow.Turn, error) { return c.e.Store().Turn(ctx, c.Tenant, id) })
+	if err != nil {
 		return list[oxbow.Turn]{}, err
 	}
+	f.AfterID = last.ID
 	ts, err := c.e.Store().ListTurns(ctx, f)
 	return listOf(ts, in.Limit, func(t oxbow.Turn) string { return t.ID }), err
 }

@@ -52,10 +52,11 @@ func (a *API) runs() {
 
 func listRuns(ctx context.Context, c call, in *runsInput) (list[oxbow.Run], error) {
 	f := store.RunFilter{Tenant: c.Tenant, Scope: in.Scope, Name: in.Name, Status: oxbow.RunStatus(in.Status), Limit: in.Limit}
-	var err error
-	if f.AfterID, err = behind(in.Cursor, func(id string) (oxbow.Run, error) { return c.e.Store().Run(ctx, c.Tenant, id) }); err != nil {
+	last, err := engine.Behind(in.Cursor, func(id string) (oxbow.Run, error) { return c.e.Store().Run(ctx, c.Tenant, id) })
+	if err != nil {
 		return list[oxbow.Run]{}, err
 	}
+	f.AfterID = last.ID
 	rs, err := c.e.Runs(ctx, f)
 	return listOf(rs, in.Limit, func(r oxbow.Run) string { return r.ID }), err
 }

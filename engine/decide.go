@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/oxbow-memory/oxbow"
 	"github.com/oxbow-memory/oxbow/jobs"
@@ -14,6 +15,20 @@ import (
 type Conflict struct {
 	Older View `json:"older"` // what was said first
 	Newer View `json:"newer"`
+}
+
+// Name stands for a conflict among others: both ids, the newer one's first.
+func (c Conflict) Name() string { return c.Newer.ID + "." + c.Older.ID }
+
+// ConflictNamed gives the edge of a conflict by its name, whether or not it was
+// decided meanwhile: not_found when one of its memories is not there.
+func (e *Engine) ConflictNamed(ctx context.Context, tenant, name string) (oxbow.Link, error) {
+	newer, older, _ := strings.Cut(name, ".")
+	two, err := e.st.Memories(ctx, tenant, []string{newer, older})
+	if err == nil && len(two) < 2 {
+		err = oxbow.Errorf(oxbow.CodeNotFound, "there is no conflict %q: oxbow memory conflicts lists those there are", name)
+	}
+	return oxbow.Link{From: newer, To: older, Type: oxbow.ConflictsWith}, err
 }
 
 // Conflicts lists what waits for a decision (Decide), the newest first.

@@ -88,9 +88,11 @@ func (c *Console) memories(ctx context.Context, a ask) (any, error) {
 		return d, c.found(ctx, a, &d)
 	}
 	f.Limit = pageSize
-	if f.AfterID, err = behind(a, func(id string) (oxbow.Memory, error) { return a.e.Store().Memory(ctx, a.Tenant, id) }); err != nil {
+	last, err := engine.Behind(q.Get("after"), func(id string) (oxbow.Memory, error) { return a.e.Store().Memory(ctx, a.Tenant, id) })
+	if err != nil {
 		return nil, err
 	}
+	f.AfterID = last.ID
 	ms, err := a.e.Store().ListMemories(ctx, f)
 	if err != nil {
 		return nil, err
@@ -185,9 +187,11 @@ func (c *Console) runs(ctx context.Context, a ask) (any, error) {
 	}
 	d.Ins = d.Scopes.as("in", d.In)
 	f := store.RunFilter{Tenant: a.Tenant, Scope: d.Scope, Name: d.Name, Status: oxbow.RunStatus(d.Status), Limit: pageSize}
-	if f.AfterID, err = behind(a, func(id string) (oxbow.Run, error) { return a.e.Store().Run(ctx, a.Tenant, id) }); err != nil {
+	last, err := engine.Behind(q.Get("after"), func(id string) (oxbow.Run, error) { return a.e.Store().Run(ctx, a.Tenant, id) })
+	if err != nil {
 		return nil, err
 	}
+	f.AfterID = last.ID
 	if d.Rows, err = a.e.Runs(ctx, f); err != nil {
 		return nil, err
 	}

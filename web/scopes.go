@@ -78,20 +78,6 @@ func (a ask) next(field, behind string) string {
 	return "?" + q.Encode()
 }
 
-// behind gives the id that a page begins behind, once it is known to be there: the
-// store would list nothing behind one that is not, as if there were no more.
-func behind[T any](a ask, get func(id string) (T, error)) (string, error) {
-	id := a.URL.Query().Get("after")
-	if id == "" {
-		return "", nil
-	}
-	_, err := get(id)
-	if oxbow.CodeOf(err) == oxbow.CodeNotFound {
-		return "", oxbow.Errorf(oxbow.CodeNotFound, "the page begins behind %q, which is not there: begin at the first page", id)
-	}
-	return id, err
-}
-
 type scopeData struct {
 	Settings  oxbow.ScopeSettings
 	Counts    map[oxbow.Status]int
