@@ -216,8 +216,9 @@ func memoriesConflict(d *door) {
 }
 
 func memoriesOnce(d *door) {
-	body := map[string]any{"scope": "user:ada", "text": "tea: green"}
+	body := map[string]any{"scope": "user:ada", "text": "tea: green, password=correcthorse9"}
 	one := d.want(201, "POST", "/v1/memories", body, "Idempotency-Key", "k")
+	d.equal("what was taken out", one["redacted"], any(1.0))
 	two := d.want(201, "POST", "/v1/memories", body, "Idempotency-Key", "k")
 	d.equal("the memory", at(two, "memory.id"), at(one, "memory.id"))
 	d.equal("the run", two["run"], one["run"])

@@ -61,8 +61,9 @@ func listOf[T any](items []T, limit int, cursor func(T) string) list[T] {
 // written is what a write gives: the memory as it stands, and the run whose jobs
 // may still change it.
 type written struct {
-	Memory engine.View `json:"memory"`
-	Run    string      `json:"run" doc:"the run of its jobs; GET /v1/runs/{id} shows how it goes"`
+	Memory   engine.View `json:"memory"`
+	Run      string      `json:"run" doc:"the run of its jobs; GET /v1/runs/{id} shows how it goes"`
+	Redacted int         `json:"redacted,omitempty" doc:"secret-shaped strings taken out before storing"`
 }
 
 func (w written) location() string { return "/v1/memories/" + w.Memory.ID }
@@ -80,7 +81,7 @@ func (c call) written(ctx context.Context, w engine.Written, err error) (written
 	if err != nil {
 		return written{}, err
 	}
-	return written{Memory: views[0], Run: w.Run}, nil
+	return written{Memory: views[0], Run: w.Run, Redacted: w.Redacted}, nil
 }
 
 // Statement is a memory as a caller writes it.

@@ -127,10 +127,7 @@ func namesSecret(g *carry.Graph) bool {
 	for _, r := range g.Relations {
 		words = append(words, r.Type)
 	}
-	return slices.ContainsFunc(words, func(w string) bool {
-		_, n := text.Redact(text.Normalise(w))
-		return n > 0
-	})
+	return secretsIn(words...) > 0
 }
 
 func (f *foreign) flush(ctx context.Context) error {

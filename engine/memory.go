@@ -90,7 +90,7 @@ func (e *Engine) Edit(ctx context.Context, tenant, id string, c Change) (Written
 	if c.isNone() {
 		return Written{}, oxbow.Errorf(oxbow.CodeInvalid, "nothing is to change: give text, tags, importance, slot, key or a date")
 	}
-	return e.act(ctx, tenant, id, "edit", func(ctx context.Context, tx store.Tx, _ oxbow.ScopeSettings, run oxbow.Run, m oxbow.Memory) error {
+	w, err := e.act(ctx, tenant, id, "edit", func(ctx context.Context, tx store.Tx, _ oxbow.ScopeSettings, run oxbow.Run, m oxbow.Memory) error {
 		if m.Status != oxbow.Active {
 			return oxbow.Errorf(oxbow.CodeConflict, "a memory that is %s cannot be edited: restore it first", m.Status)
 		}
@@ -113,6 +113,12 @@ func (e *Engine) Edit(ctx context.Context, tenant, id string, c Change) (Written
 		after.Turn = "" // an edit is not rated against a turn that does not say it
 		return tx.Enqueue(ctx, e.deps.FollowUps(about(run), []oxbow.Memory{after}))
 	})
+	given := c.Tags
+	if c.Text != nil {
+		given = append([]string{*c.Text}, given...)
+	}
+	w.Redacted = secretsIn(given...)
+	return w, err
 }
 
 func (e *Engine) editOf(m oxbow.Memory, c Change) (oxbow.Change, oxbow.Memory, error) {

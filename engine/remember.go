@@ -30,8 +30,9 @@ type Statement struct {
 
 // Written says what a direct write or an edit did at once. Its jobs still run.
 type Written struct {
-	Memory oxbow.Memory
-	Run    string
+	Memory   oxbow.Memory
+	Run      string
+	Redacted int // secret-shaped strings taken out of what was given
 }
 
 // directConfidence is how sure a direct write is, by its source (DESIGN 5).
@@ -89,9 +90,20 @@ func (e *Engine) Remember(ctx context.Context, s Statement) (w Written, err erro
 		return tx.Enqueue(ctx, e.deps.FollowUps(about(run), jobs.Created([]oxbow.Memory{m}, done)))
 	})
 	if err != nil {
-		return e.again(ctx, s.Scope.Tenant, was, err)
+		written, err = e.again(ctx, s.Scope.Tenant, was, err)
 	}
-	return written, nil
+	written.Redacted = secretsIn(append([]string{s.Text, s.Summary, s.Speaker}, s.Tags...)...)
+	return written, err
+}
+
+// secretsIn counts what is taken out of words before they are stored.
+func secretsIn(words ...string) int {
+	total := 0
+	for _, w := range words {
+		_, n := text.Redact(text.Normalise(w))
+		total += n
+	}
+	return total
 }
 
 // endWrite ends the span of a write of one memory.

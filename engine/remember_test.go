@@ -18,6 +18,7 @@ func TestRemember(t *testing.T) {
 		story{"normalises what it stores", normalises},
 		story{"fills in what was not said", fillsIn},
 		story{"stores hostile text as text", hostileText},
+		story{"counts the secrets that it takes out", countsSecrets},
 		story{"has its jobs done by the worker", jobsDone},
 	)
 }
@@ -61,6 +62,23 @@ func normalises(b *bench) {
 	equal(b, "the key", m.Key, "my_café")
 	equal(b, "the tags", strings.Join(m.Content.Tags, ","), "a,b")
 	b.Clean()
+}
+
+func countsSecrets(b *bench) {
+	const pass, key = "password=correcthorse9", "AKIAIOSFODNN7EXAMPLE"
+	w, err := b.Engine.Remember(b.Ctx, engine.Statement{Scope: b.Bench.Scope, Text: "tea: " + pass, Summary: pass, Tags: []string{key, "[redacted: token]"}})
+	b.Must(err)
+	equal(b, "of a write", w.Redacted, 3)
+	text := "tea: " + key
+	w, err = b.Engine.Edit(b.Ctx, b.tenant(), w.Memory.ID, engine.Change{Text: &text, Tags: []string{pass}})
+	b.Must(err)
+	equal(b, "of an edit", w.Redacted, 2)
+	w, err = b.Engine.Archive(b.Ctx, b.tenant(), w.Memory.ID)
+	b.Must(err)
+	equal(b, "of what says no words", w.Redacted, 0)
+	if dump := strings.ToLower(b.DB.Dump(b)); strings.Contains(dump, "correcthorse") || strings.Contains(dump, "akiaiosf") {
+		b.Error("a secret is in the database")
+	}
 }
 
 func fillsIn(b *bench) {

@@ -19,6 +19,7 @@ const (
 	maxDrafts       = 20   // memories from one turn
 	maxDraftRunes   = 2000 // in one of them
 	maxTags         = 12
+	maxTagRunes     = 40
 	maxSummaryRunes = 160
 	maxSpeakerRunes = 80
 	furthestExpiry  = 10 * 366 * 24 * time.Hour
@@ -99,14 +100,14 @@ func locate(t oxbow.Turn, quote string) (oxbow.Source, oxbow.Quote, bool) {
 // 160 characters, made from the text when there is none, and sorted tags.
 func CleanContent(c oxbow.Content) oxbow.Content {
 	c.Text = text.Normalise(c.Text)
-	c.Speaker, _ = text.Redact(text.Clip(text.Normalise(c.Speaker), maxSpeakerRunes))
+	c.Speaker = brief(c.Speaker, maxSpeakerRunes)
 	if c.Summary == "" {
-		c.Summary = c.Text
+		c.Summary = text.Clip(c.Text, maxSummaryRunes)
 	}
-	c.Summary, _ = text.Redact(text.Clip(text.Normalise(c.Summary), maxSummaryRunes))
+	c.Summary = brief(c.Summary, maxSummaryRunes)
 	var tags []string
 	for _, t := range c.Tags {
-		t, _ = text.Redact(strings.ToLower(text.Clip(text.Normalise(t), 40)))
+		t, _ = text.Redact(strings.ToLower(brief(t, maxTagRunes)))
 		if t != "" {
 			tags = append(tags, t)
 		}
@@ -114,6 +115,15 @@ func CleanContent(c oxbow.Content) oxbow.Content {
 	tags = unite(tags)
 	c.Tags = tags[:min(len(tags), maxTags)]
 	return c
+}
+
+// brief cuts words to at most so many runes. Secrets are taken out before that,
+// because half of one has not its form, and after it, so that nothing is left to
+// take out.
+func brief(s string, most int) string {
+	s, _ = text.Redact(text.Normalise(s))
+	s, _ = text.Redact(text.Clip(s, most))
+	return s
 }
 
 var keySigns = regexp.MustCompile(`[^\p{L}\p{N}]+`)

@@ -175,6 +175,17 @@ func TestCleanContent(t *testing.T) {
 			t.Errorf("the secret is in %+v", c)
 		}
 	})
+
+	t.Run("takes secrets out before their form is lost", func(t *testing.T) {
+		t.Parallel()
+		const upper, long = "AKIAIOSFODNN7EXAMPLE", "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2ln"
+		c := CleanContent(oxbow.Content{Text: "x", Tags: []string{upper, long}, Speaker: strings.Repeat("x", 50) + " " + long, Summary: strings.Repeat("x", 150) + " " + upper})
+		for _, words := range append([]string{c.Speaker, c.Summary}, c.Tags...) {
+			if strings.Contains(strings.ToLower(words), "akia") || strings.Contains(strings.ToLower(words), "eyj") {
+				t.Errorf("a part of a secret is in %q", words)
+			}
+		}
+	})
 }
 
 func TestLocate(t *testing.T) {

@@ -213,18 +213,23 @@ type WriteInput struct {
 type WriteOutput struct {
 	Memory Memory `json:"memory"`
 	Run    string `json:"run" jsonschema:"of what belongs to this write in the audit log"`
-	Note   string `json:"note,omitempty" jsonschema:"why it is not recalled, when it is not"`
+	Note   string `json:"note,omitempty" jsonschema:"what was taken out of it before it was stored, and why it is not recalled, when it is not"`
 }
 
-// noteOf says what a write came to that will not be recalled as it is.
-func noteOf(s oxbow.Status) string {
-	switch s {
-	case oxbow.Quarantined:
-		return "it reads like an instruction to an agent, so it is kept in quarantine and not recalled until a person releases it; tell the user if it matters"
-	case oxbow.Superseded:
-		return "what is known under this key was said by somebody more trusted, or later, and stays; this is kept beside it and not recalled. Ask the user if it is wrong"
+// noteOf says of a write what an agent would not expect: what was taken out of it,
+// and why it will not be recalled as it is.
+func noteOf(w engine.Written) string {
+	var notes []string
+	if w.Redacted > 0 {
+		notes = append(notes, "what looks like a secret was taken out before it was stored, for secrets are not kept in memory")
 	}
-	return ""
+	switch w.Memory.Status {
+	case oxbow.Quarantined:
+		notes = append(notes, "it reads like an instruction to an agent, so it is kept in quarantine and not recalled until a person releases it; tell the user if it matters")
+	case oxbow.Superseded:
+		notes = append(notes, "what is known under this key was said by somebody more trusted, or later, and stays; this is kept beside it and not recalled. Ask the user if it is wrong")
+	}
+	return strings.Join(notes, "; ")
 }
 
 func (s *session) write(ctx context.Context, in WriteInput) (WriteOutput, error) {
@@ -244,7 +249,7 @@ func (s *session) write(ctx context.Context, in WriteInput) (WriteOutput, error)
 	if err != nil {
 		return WriteOutput{}, err
 	}
-	return WriteOutput{Memory: shown[0], Run: w.Run, Note: noteOf(w.Memory.Status)}, nil
+	return WriteOutput{Memory: shown[0], Run: w.Run, Note: noteOf(w)}, nil
 }
 
 // instant reads an argument that is one, or left out.

@@ -71,15 +71,14 @@ func (s *session) remember(ctx context.Context, f rememberFlags, words string) e
 	if err != nil {
 		return err
 	}
-	const mark = "[redacted:"
-	if n := strings.Count(w.Memory.Content.Text, mark) - strings.Count(words, mark); n > 0 {
-		s.say("took out %s before storing", number(n, "string that looks like a secret", "strings that look like secrets"))
-	}
 	return s.decided(ctx, "remembered", w)
 }
 
 // decided has a write's jobs run and prints what they decided.
 func (s *session) decided(ctx context.Context, did string, w engine.Written) error {
+	if w.Redacted > 0 {
+		s.say("took out %s before storing", number(w.Redacted, "string that looks like a secret", "strings that look like secrets"))
+	}
 	if _, err := s.settleJobs(ctx, w.Run, false, judging); err != nil {
 		s.say("the memory %s is stored; its jobs wait", w.Memory.ID)
 		return err

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // defaultScope is the scope of a single person's memories: what commands that
@@ -41,7 +42,10 @@ func rootCommand(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%s; see: %s --help", err.Error(), cmd.CommandPath())
 	})
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return oneOfFlag("output", a.format, "table", "json") }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		cmd.Flags().Visit(trimList)
+		return oneOfFlag("output", a.format, "table", "json")
+	}
 	globalFlags(a, root)
 	root.AddGroup(&cobra.Group{ID: groupMemory, Title: "Memories:"}, &cobra.Group{ID: groupWork, Title: "Jobs and time:"},
 		&cobra.Group{ID: groupCare, Title: "Looking after it:"})
@@ -81,6 +85,19 @@ func rootCommand(a *app) *cobra.Command {
 	root.SetHelpCommandGroupID(groupCare)
 	root.SetCompletionCommandGroupID(groupCare)
 	return root
+}
+
+// trimList takes the blanks off what stands between commas, where people write them.
+func trimList(f *pflag.Flag) {
+	list, ok := f.Value.(pflag.SliceValue)
+	if !ok || f.Value.Type() != "stringSlice" {
+		return
+	}
+	trimmed := list.GetSlice()
+	for i := range trimmed {
+		trimmed[i] = strings.TrimSpace(trimmed[i])
+	}
+	_ = list.Replace(trimmed) // which of texts always succeeds
 }
 
 func globalFlags(a *app, root *cobra.Command) {
