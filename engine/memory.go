@@ -101,7 +101,7 @@ func (e *Engine) Edit(ctx context.Context, tenant, id string, c Change) (Written
 		if err != nil {
 			return err
 		}
-		if err := free(ctx, tx, after); err != nil {
+		if err := free(ctx, tx, after, ""); err != nil {
 			return err
 		}
 		if err := e.apply(ctx, tx, run, change); err != nil {
@@ -173,13 +173,14 @@ func (e *Engine) editOf(m oxbow.Memory, c Change) (oxbow.Change, oxbow.Memory, e
 	return out, after, err
 }
 
-// free refuses an address that another active memory holds.
-func free(ctx context.Context, r store.MemoryReader, m oxbow.Memory) error {
+// free refuses an address that another active memory holds, and says what else
+// than putting that one away there is to do, if there is anything.
+func free(ctx context.Context, r store.MemoryReader, m oxbow.Memory, or string) error {
 	holder, err := holderOf(ctx, r, m)
 	if err != nil || holder.ID == "" {
 		return err
 	}
-	return oxbow.Errorf(oxbow.CodeConflict, "the address %s/%s is held by %s: archive that one first, or restore this one in its place (--replace on the command line)", m.Slot, m.Key, holder.ID)
+	return oxbow.Errorf(oxbow.CodeConflict, "the address %s/%s is held by %s: archive that one first%s", m.Slot, m.Key, holder.ID, or)
 }
 
 func holderOf(ctx context.Context, r store.MemoryReader, m oxbow.Memory) (oxbow.Memory, error) {
@@ -242,7 +243,7 @@ func (e *Engine) Archive(ctx context.Context, tenant, id string) (Written, error
 // Release makes a quarantined memory active and has it judged.
 func (e *Engine) Release(ctx context.Context, tenant, id string) (Written, error) {
 	return e.act(ctx, tenant, id, "release", func(ctx context.Context, tx store.Tx, _ oxbow.ScopeSettings, run oxbow.Run, m oxbow.Memory) error {
-		if err := free(ctx, tx, m); err != nil {
+		if err := free(ctx, tx, m, ""); err != nil {
 			return err
 		}
 		c := oxbow.Change{Type: oxbow.Released, Memory: m.ID, Reason: "an operator released it"}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,6 +102,9 @@ func editAddress(b *bench) {
 	key := "City"
 	_, err := b.Engine.Edit(b.Ctx, b.tenant(), other.ID, engine.Change{Key: &key})
 	code(b, "a taken address", err, oxbow.CodeConflict)
+	if strings.Contains(err.Error(), "restore") {
+		b.Errorf("who edits is told to do what is no edit: %v", err)
+	}
 	key = "Land"
 	w, err := b.Engine.Edit(b.Ctx, b.tenant(), other.ID, engine.Change{Key: &key})
 	b.Must(err)

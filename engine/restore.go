@@ -44,7 +44,7 @@ func (e *Engine) Restore(ctx context.Context, tenant, id string, r Restoration) 
 			return oxbow.Errorf(oxbow.CodeInvalid, "the new date has passed already: give a later one")
 		}
 		if !r.Replace {
-			if err := free(ctx, tx, m); err != nil {
+			if err := free(ctx, tx, m, ", or restore this one in its place (--replace on the command line)"); err != nil {
 				return err
 			}
 		}

@@ -294,12 +294,8 @@ func (e *Engine) PlanJob(ctx context.Context, o Order) ([]Planned, error) {
 			p.Changes, err = e.deps.PlanExtract(ctx, s, o.Since)
 		case "contradiction":
 			p.Changes, err = e.planJudging(ctx, o, s)
-		case "graph":
-			err = oxbow.Errorf(oxbow.CodeInvalid, "graph changes no memory, so there is nothing to plan: run it to have what is missing read")
-		case "reindex":
-			err = oxbow.Errorf(oxbow.CodeInvalid, "reindex changes no memory, so there is nothing to plan: run it to have what is missing indexed")
-		case "embed":
-			err = oxbow.Errorf(oxbow.CodeInvalid, "embed changes no memory, so there is nothing to plan: run it to have what is missing embedded")
+		case "graph", "reindex", "embed":
+			err = oxbow.Errorf(oxbow.CodeInvalid, "%s changes no memory, so there is nothing to plan: run it to make what is missing", o.Name)
 		case "observe", "reflect":
 			var plan jobs.CondensePlan
 			plan, err = e.planCondense(ctx, o, s)
