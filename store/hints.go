@@ -66,7 +66,8 @@ const FewTagged = 2000
 
 // TagTerms gives the hashes of the terms that whatever has a tag is indexed by, so
 // that the content of what does not have them need not be read. A tag without a word
-// has none.
+// has none. Limit: a text of more than text.MaxTerms that an older program indexed has
+// not those of its tags before it is edited.
 func TagTerms(tag string) []int64 {
 	terms, _ := text.Analyse(tag)
 	hashes := make([]int64, len(terms))
