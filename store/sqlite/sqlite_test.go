@@ -419,6 +419,9 @@ func TestListPlans(t *testing.T) {
 			t.Errorf("a list of %s goes %d times by %s and sorts %d times, want twice each", name, by, c.index, sorts)
 		}
 	}
+	if plan := planOf(t, s, withTerm, 1, "home", "", "", 9); !strings.Contains(plan, "t USING PRIMARY KEY (scope=? AND term=?)") || strings.Contains(plan, "SCAN") {
+		t.Errorf("a tag is not looked for in each scope:\n%s", plan)
+	}
 }
 
 // planOf gives the plan of a query, a line a step.
