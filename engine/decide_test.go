@@ -15,6 +15,7 @@ func TestDecide(t *testing.T) {
 		story{"keeps the newer one", func(b *bench) { decides(b, true) }},
 		story{"keeps the older one", func(b *bench) { decides(b, false) }},
 		story{"keeps both", decidesBoth},
+		story{"is told as decided", decisionTold},
 		story{"is refused for what is pinned, gone or elsewhere", decideRefused},
 	)
 }
@@ -70,6 +71,31 @@ func decidesBoth(b *bench) {
 	b.rule(young.ID, engine.Ruling{Over: old.ID})
 	equal(b, "what was set aside", b.Get(old.ID).Status, oxbow.Superseded)
 	b.sound()
+}
+
+// decisionTold has a story say that nobody decided for as long as nobody did.
+func decisionTold(b *bench) {
+	old := b.Remember(lab.Statement{Text: "tea: green", SaidAt: at(0), Pinned: true})
+	b.drain()
+	young := b.Remember(lab.Statement{Text: "tea: black", SaidAt: at(1)})
+	b.drain()
+	undecided := func(want bool) {
+		b.Helper()
+		why, err := b.Engine.Why(b.Ctx, b.tenant(), young.ID)
+		b.Must(err)
+		told := strings.Join(why.Now, " ")
+		equal(b, "the newer one conflicts in "+told, strings.Contains(told, "It conflicts with "+engine.Short(old.ID)), true)
+		equal(b, "nobody has decided in "+told, strings.Contains(told, "nobody has decided"), want)
+	}
+	undecided(true)
+	_, err := b.Engine.Archive(b.Ctx, b.tenant(), young.ID)
+	b.Must(err)
+	undecided(false)
+	_, err = b.Engine.Restore(b.Ctx, b.tenant(), young.ID, engine.Restoration{})
+	b.Must(err)
+	undecided(true)
+	b.rule(old.ID, engine.Ruling{Over: young.ID})
+	undecided(false)
 }
 
 func (b *bench) Decide(id string, r engine.Ruling) error {

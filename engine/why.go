@@ -339,7 +339,11 @@ func (t teller) present(s oxbow.ScopeSettings, links []oxbow.Link, now time.Time
 		case oxbow.Confirms:
 			out = append(out, "It confirms "+t.named(l.To)+".")
 		case oxbow.ConflictsWith:
-			out = append(out, "It conflicts with "+t.named(l.To)+"; nobody has decided which is right.")
+			open := ""
+			if t.m.Status == oxbow.Active && t.others[l.To].Status == oxbow.Active { // as Conflicts lists them
+				open = "; nobody has decided which is right"
+			}
+			out = append(out, "It conflicts with "+t.named(l.To)+open+".")
 		}
 	}
 	strength := s.Policy.StrengthOf(t.m, now)

@@ -111,7 +111,7 @@ func (p *printer) decision(did string, d engine.Decision) {
 	p.pair("confidence", fmt.Sprintf("%.2f", m.Confidence))
 	p.named("superseded", d.Superseded)
 	p.named("confirms", d.Confirmed)
-	p.named("conflicts", d.Conflicts)
+	p.named("conflicts", slices.DeleteFunc(slices.Clone(d.Conflicts), func(o engine.Named) bool { return o.Status != oxbow.Active }))
 	waits := func(o engine.Named) bool { return m.Status == oxbow.Active && o.Status == oxbow.Active }
 	if i := slices.IndexFunc(d.Conflicts, waits); i >= 0 {
 		p.pair("decide", "oxbow memory keep "+engine.Short(m.ID)+" --over "+engine.Short(d.Conflicts[i].ID)+", or --beside")
