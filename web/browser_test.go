@@ -249,10 +249,29 @@ func (b *tab) act(m oxbow.Memory) {
 	if got := b.Get(m.ID).Status; got != oxbow.Active {
 		b.Errorf("after all that it is %s", got)
 	}
+	var apart float64
+	for _, width := range []string{"20rem", "6rem"} {
+		b.do(chromedp.Navigate(b.srv.URL+web.Root+"schedule"), chromedp.WaitVisible("td details.act", chromedp.ByQuery),
+			chromedp.Evaluate(strings.ReplaceAll(twoActions, "WIDTH", width), &apart))
+		if apart < 4 {
+			b.Errorf("two actions of a cell that is %s wide are %g apart: a finger hits both", width, apart)
+		}
+	}
 	b.do(chromedp.Navigate(b.srv.URL+web.Root+"events?live=1"), chromedp.WaitVisible("#log", chromedp.ByQuery))
 	b.Remember(lab.Statement{Text: "coffee: seen live"})
 	b.do(chromedp.WaitVisible(`//a[contains(., "coffee: seen live")]`, chromedp.BySearch))
 }
+
+// twoActions puts a second action beside one of a table, as a job that waits for
+// another try has two, and gives how far they are from each other.
+const twoActions = `(() => {
+	const a = document.querySelector("td details.act"), b = a.cloneNode(true);
+	a.after(b);
+	a.parentElement.style.display = "block";
+	a.parentElement.style.width = "WIDTH";
+	const p = a.getBoundingClientRect(), q = b.getBoundingClientRect();
+	return Math.max(q.left - p.right, q.top - p.bottom);
+})()`
 
 // TestStatusesInBrowser looks at the drawing of statuses over time after two
 // weeks in which memories came and went.

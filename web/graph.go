@@ -16,6 +16,7 @@ type graphData struct {
 	Scope, Words, Name string
 	Scopes             choice
 	Nodes              []store.GraphNode // the list, when no name is asked about
+	Most               int               // of them; as many may not be all
 	View               engine.GraphView
 	Drawing            graph
 	Texts              map[string]string // of memories, by id
@@ -25,7 +26,7 @@ type graphData struct {
 // relations, as a drawing and as a table, each with the memories that say it.
 func (c *Console) named(ctx context.Context, a ask) (any, error) {
 	q := a.URL.Query()
-	d := graphData{Scope: a.value("scope"), Words: q.Get("q"), Name: q.Get("name"), Texts: map[string]string{}}
+	d := graphData{Scope: a.value("scope"), Words: a.value("q"), Name: q.Get("name"), Most: namesShown, Texts: map[string]string{}}
 	var err error
 	if d.Scopes, err = a.choice(ctx, "scope", ""); err != nil {
 		return nil, err

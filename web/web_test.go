@@ -204,6 +204,20 @@ func pagesGraph(c *console) {
 	}
 	c.has(c.see(404, "graph?scope=user:ada&name=nobody"), "look for names with oxbow graph list")
 	c.has(c.see(200, "graph?scope=user:nowhere"), "No names here")
+	c.has(c.see(200, "graph?scope=user:ada&q=zebra"), "No name here has that in it.", "Look at all</a>")
+	if strings.Contains(list, "These are the") {
+		c.Error("three names are said to be a part")
+	}
+	m = c.Get(m.ID)
+	many := store.GraphPart{Memory: m.ID, ContentVersion: m.ContentVersion}
+	for i := range 200 {
+		many.Entities = append(many.Entities, store.GraphEntity{Name: fmt.Sprintf("room %d", i)})
+	}
+	c.Must(c.DB.InTx(c.Ctx, func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.PutGraph(ctx, m.Scope, many)
+		return err
+	}))
+	c.has(c.see(200, "graph?scope=user:ada"), "These are the 200 that most memories name")
 }
 
 func pagesShow(c *console) {
@@ -299,7 +313,11 @@ func actionsDecide(c *console) {
 	p := c.Remember(lab.Statement{Text: "milk: none", SaidAt: lab.Start.Add(-2 * time.Hour), Pinned: true})
 	n := c.Remember(lab.Statement{Text: "milk: much", SaidAt: lab.Start.Add(-time.Hour)})
 	c.finish()
-	c.has(c.see(200, "review"), "milk: none", "milk: much", "Keep both")
+	page := c.see(200, "review")
+	c.has(page, "milk: none", "milk: much", "Keep both", "Yes: milk: none", `The other one is pinned: <a href="/console/memories/`+p.ID+`">unpin it</a> first.`)
+	if strings.Contains(page, "Yes: milk: much") {
+		c.Error("to set aside what is pinned is offered, and would be refused")
+	}
 	c.has(c.press(200, "review/both", "keep", p.ID, "beside", n.ID), "Both hold")
 	c.has(c.see(200, "review"), "No two memories that are believed contradict each other.")
 	c.has(c.press(409, "review/both", "keep", a.ID, "beside", b.ID), "not active any more")
