@@ -141,3 +141,55 @@ func decideRefused(b *bench) {
 	b.Must(err)
 	equal(b, "runs of what was refused", len(all), 0)
 }
+
+// TestCarryDecisions decides a conflict here, and asks there, where the conflict may
+// have come before the decision.
+func TestCarryDecisions(t *testing.T) {
+	t.Parallel()
+	for name, rule := range map[string]func(old, young string) (string, engine.Ruling){
+		"both hold":      func(old, young string) (string, engine.Ruling) { return young, engine.Ruling{Beside: old} },
+		"the older does": func(old, young string) (string, engine.Ruling) { return old, engine.Ruling{Over: young} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from := carrying(t, lab.OpenSQLite(t))
+			old := from.tells("We use PostgreSQL for the main database", true)
+			young := from.tells("We moved the main database from PostgreSQL to MySQL", false)
+			undecided := from.export(false)
+			id, r := rule(old, young)
+			_, err := from.engine.Decide(t.Context(), from.tenant, id, r)
+			from.must(err)
+			from.now = from.now.Add(lab.Day)
+			decided := from.export(false)
+			for _, to := range []*carrier{carrying(t, lab.OpenSQLite(t)), carrying(t, lab.OpenPostgres(t))} {
+				to.now = from.now
+				for i, step := range []struct {
+					file []byte
+					want int
+				}{{undecided, 1}, {decided, 0}, {decided, 0}, {undecided, 0}} {
+					to.imports(step.file)
+					before := to.states()
+					_, err := to.engine.RunJob(t.Context(), engine.Order{Name: "contradiction", Tenant: to.tenant, Memory: young})
+					to.must(err)
+					to.drain()
+					found, err := to.engine.Conflicts(t.Context(), store.ConflictFilter{Tenant: to.tenant, Limit: 10})
+					to.must(err)
+					if len(found) != step.want || to.states() != before {
+						t.Errorf("after import %d a judge leaves %d conflicts: %s became %s", i, len(found), before, to.states())
+					}
+					to.clean()
+				}
+			}
+		})
+	}
+}
+
+// tells remembers something, has it judged, and lets a day go by.
+func (c *carrier) tells(words string, pinned bool) string {
+	c.Helper()
+	w, err := c.engine.Remember(c.Context(), engine.Statement{Scope: oxbow.Scope{Tenant: c.tenant, Name: "project:apollo"}, Text: words, Pinned: pinned})
+	c.must(err)
+	c.drain()
+	c.now = c.now.Add(lab.Day)
+	return w.Memory.ID
+}

@@ -59,7 +59,11 @@ func takeMemories(ctx context.Context, tx store.Tx, s oxbow.Scope, batch []carry
 		}
 	}
 	for _, l := range lines {
-		if why := linksDiffer(l, beside[l.ID], here[l.ID]); why != "" {
+		why, err := linksDiffer(ctx, tx, s, l, beside[l.ID], here[l.ID])
+		if err != nil {
+			return got, err
+		}
+		if why != "" {
 			got.conflicts = append(got.conflicts, store.Conflict{ID: l.ID, Text: why})
 		}
 	}
@@ -90,17 +94,25 @@ func differs(m oxbow.Memory, known bool, want oxbow.Memory) string {
 	return "its log does not lead to what the file says of it: " + strings.Join(fields, ", ")
 }
 
-// linksDiffer compares the links of a memory that has not gone on since.
-func linksDiffer(l carry.Memory, beside *carry.Memory, m oxbow.Memory) string {
+// linksDiffer compares the links of a memory that has not gone on since. One that an
+// event took away, of either end, was there.
+func linksDiffer(ctx context.Context, tx store.Tx, s oxbow.Scope, l carry.Memory, beside *carry.Memory, m oxbow.Memory) (string, error) {
 	if beside == nil || m.Version != l.Version {
-		return ""
+		return "", nil
 	}
 	for _, link := range l.Links {
-		if !slices.Contains(beside.Links, link) {
-			return "its link " + string(link.Type) + " " + link.To + " is not in its log"
+		if slices.Contains(beside.Links, link) {
+			continue
+		}
+		events, err := tx.EventsOf(ctx, s.Tenant, []string{link.From, link.To})
+		if err != nil {
+			return "", err
+		}
+		if !slices.ContainsFunc(events, func(e oxbow.Event) bool { return slices.Contains(e.Unlinks, link) }) {
+			return "its link " + string(link.Type) + " " + link.To + " is not in its log", nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // besides gives what rests on memories here, as an export would have it.
@@ -155,15 +167,16 @@ func putUses(ctx context.Context, tx store.Tx, s oxbow.Scope, lines []carry.Memo
 	return err
 }
 
-// putVerdicts stores the verdicts on pairs of which there is none here, and whose
-// other end is here.
+// putVerdicts stores the verdicts on pairs whose other end is here, where there is
+// none or one that has since given way: of that log and this verdict the next
+// settling would undo what the log says.
 func putVerdicts(ctx context.Context, tx store.Tx, s oxbow.Scope, lines []carry.Memory, beside map[string]*carry.Memory, changed map[string]bool) error {
 	var fresh []oxbow.Verdict
 	var ends []string
 	for _, l := range lines {
 		for _, v := range l.Verdicts {
-			known := slices.ContainsFunc(beside[l.ID].Verdicts, func(h oxbow.Verdict) bool { return h.Older == v.Older })
-			if v.Newer == l.ID && !known {
+			holds := slices.ContainsFunc(beside[l.ID].Verdicts, func(h oxbow.Verdict) bool { return h.Older == v.Older && !givesWay(h, v) })
+			if v.Newer == l.ID && !holds {
 				fresh, ends = append(fresh, v), append(ends, v.Older)
 			}
 		}
@@ -184,6 +197,15 @@ func putVerdicts(ctx context.Context, tx store.Tx, s oxbow.Scope, lines []carry.
 		changed[v.Newer] = true
 	}
 	return tx.PutVerdicts(ctx, s, fresh)
+}
+
+// givesWay tells whether a verdict has been replaced by another one on its pair: by
+// a later one, and a judge's by an operator's, which never gives way to a judge.
+func givesWay(had, v oxbow.Verdict) bool {
+	if byOperator := v.Judge == oxbow.Operator; byOperator != (had.Judge == oxbow.Operator) {
+		return byOperator
+	}
+	return v.At.After(had.At)
 }
 
 func putShown(ctx context.Context, tx store.Tx, s oxbow.Scope, lines []carry.Memory, beside map[string]*carry.Memory, changed map[string]bool) error {
