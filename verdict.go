@@ -19,7 +19,8 @@ const (
 )
 
 // Operator is the judge of verdicts that a person gave. They bind: trust does not
-// stop them, and no judge replaces them.
+// stop them, and no judge replaces them. Limit: nor does one when the words of a
+// memory are edited afterwards; the person decides again.
 const Operator = "operator"
 
 // Verdict is one judgement of a pair of memories. It is about the pair in the

@@ -20,7 +20,8 @@ import (
 var done = map[string]string{
 	"pinned": "Pinned: it does not fade and nothing replaces it.", "unpinned": "Unpinned: its idle clock starts anew.",
 	"archived": "Archived. It can be restored.", "restored": "Restored: it is believed again, and its idle clock starts anew.",
-	"released": "Released from quarantine, and judged now.", "edited": "Changed. Its words are judged anew.", "erased": "Erased: its words are gone everywhere, and a tombstone stays.",
+	"released": "Released from quarantine, and judged now.", "edited": "Changed. Its words are judged anew.",
+	"redacted": "Changed, and what looks like a secret was taken out before it was stored. Its words are judged anew.", "erased": "Erased: its words are gone everywhere, and a tombstone stays.",
 	"kept": "Decided. The other one was set aside, and the decision binds every judge.", "both": "Decided. Both hold, and no judge sets them against each other again.", "started": "Started. Its run is in the list.", "idle": "Nothing was started: there is no scope yet. The first memory makes one.",
 	"retried": "The job runs again.", "cancelled": "The job is cancelled.", "stopped": "The run is cancelled. What it did so far stays.", "paused": "Paused.", "resumed": "Resumed.",
 }
@@ -141,7 +142,11 @@ func edit(ctx context.Context, a ask) (string, string, error) {
 	change := engine.Change{Text: &words}
 	change.IfVersion, _ = strconv.Atoi(a.PostFormValue("version"))
 	w, err := a.e.Edit(ctx, a.Tenant, id, change)
-	return "memories/" + w.Memory.ID, "edited", err
+	what := "edited"
+	if w.Redacted > 0 {
+		what = "redacted"
+	}
+	return "memories/" + w.Memory.ID, what, err
 }
 
 func restore(ctx context.Context, a ask) (string, string, error) {

@@ -289,6 +289,7 @@ func actionsLive(c *console) {
 	c.has(c.press(200, at+"/unpin"), "Unpinned:")
 	c.has(c.press(200, at+"/edit", "text", "tea: black", "version", "3"), "Changed.", "tea: black")
 	c.press(409, at+"/edit", "text", "tea: red", "version", "3")
+	c.has(c.press(200, at+"/edit", "text", "tea: black, password=correcthorse9", "version", "4"), "a secret was taken out", "[redacted: password]")
 	c.has(c.press(200, at+"/archive"), "Archived.")
 	c.has(c.press(200, at+"/restore"), "Restored:")
 	for _, e := range c.EventsOf(m.ID)[1:] {
