@@ -262,6 +262,23 @@ func (b *tab) act(m oxbow.Memory) {
 	b.do(chromedp.WaitVisible(`//a[contains(., "coffee: seen live")]`, chromedp.BySearch))
 }
 
+// scroller has the tab key come to a chart that is wider than the phone, so that the
+// arrow keys can move it, and sees that it is marked.
+func (b *tab) scroller() {
+	b.Helper()
+	var on, ring string
+	for range 40 {
+		b.do(chromedp.KeyEvent("\t"), chromedp.Evaluate(`document.activeElement.className`, &on), chromedp.Evaluate(`getComputedStyle(document.activeElement).outlineWidth`, &ring))
+		if strings.HasPrefix(on, "chart") {
+			if ring != "3px" {
+				b.Errorf("the line around a chart that the arrow keys move is %s", ring)
+			}
+			return
+		}
+	}
+	b.Error("the tab key never comes to a chart that is wider than the screen")
+}
+
 // twoActions puts a second action beside one of a table, as a job that waits for
 // another try has two, and gives how far they are from each other.
 const twoActions = `(() => {
@@ -295,6 +312,7 @@ func TestStatusesInBrowser(t *testing.T) {
 			b.look("health", theme, width)
 		}
 	}
+	b.scroller()
 	var columns, active, archived int
 	var title, fill string
 	b.do(chromedp.Evaluate(`document.querySelectorAll('svg.stack g').length`, &columns),

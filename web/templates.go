@@ -20,7 +20,7 @@ func (c *Console) parse() {
 	funcs := template.FuncMap{
 		"plain": plain, "short": engine.Short, "when": when, "date": date, "soon": soon, "noun": noun, "dollars": dollars, "percent": percent, "day": engine.Day, "number": func(v float64) string { return fmt.Sprintf("%.2f", v) },
 		"age":  func(t, now time.Time) string { return recall.Age(t, now, time.UTC) },
-		"tabs": func() any { return tabs }, "root": func() string { return Root }, "static": address, "clip": clip, "may": func(f frame, p string) bool { return f.May[oxbow.Permission(p)] },
+		"tabs": func() any { return tabs }, "root": func() string { return Root }, "static": address, "clip": clip, "hidden": hidden, "may": func(f frame, p string) bool { return f.May[oxbow.Permission(p)] },
 		"tally": tally, "of": engine.OfJob, "verdict": func(v oxbow.Verdict) string { return strings.ReplaceAll(string(v.Relation), "_", " ") },
 		"tab":   func(page, path string) bool { return inTab[page] == path },
 		"slots": func() []string { return engine.Slots }, "middle": func(a, b int) int { return (a + b) / 2 },
@@ -53,6 +53,10 @@ func plain(s string) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// hidden tells whether a text holds marks that plain makes visible, which a field
+// to edit it in cannot.
+func hidden(s string) bool { return plain(s) != strings.ReplaceAll(s, "\t", " ") }
 
 // clip shortens a text for a table or a drawing.
 func clip(s string, n int) string { return text.Clip(plain(s), n) }

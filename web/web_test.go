@@ -264,7 +264,14 @@ func pagesHostile(c *console) {
 			c.Errorf("%s holds marks that hide or reorder text", p)
 		}
 	}
-	c.has(c.see(200, "memories/"+m.ID), "&lt;U&#43;202E&gt;", "&lt;U&#43;001B&gt;")
+	plain := c.see(200, "memories/"+m.ID)
+	c.has(plain, "&lt;U&#43;202E&gt;", "&lt;U&#43;001B&gt;")
+	// A field to edit words in has them as they are, and says so.
+	const warning = "Marks in it hide or reorder what this field shows"
+	if strings.Contains(plain, warning) {
+		c.Error("words without marks are warned of")
+	}
+	c.has(c.see(200, "memories/"+c.Remember(lab.Statement{Text: "a\tb\nc " + hostile}).ID), warning)
 }
 
 func TestActions(t *testing.T) {
@@ -331,7 +338,7 @@ func actionsRetry(c *console) {
 	c.Must(c.DB.InTx(c.Ctx, func(ctx context.Context, tx store.Tx) error {
 		return tx.PutDiscarded(ctx, store.Discarded{ID: "g1", Tenant: c.Scope.Tenant, Scope: c.Scope.Name, Kind: "extract", Args: []byte(args), Error: "the judge's answer does not parse", At: c.Clock.Now()})
 	}))
-	c.has(c.see(200, "jobs"), "Given up", "extract of "+c.Scope.Name, "answer does not parse")
+	c.has(c.see(200, "jobs"), "Given up", "extract of "+c.Scope.Name, "answer does not parse", `Try again<span class="unseen"> extract of `+c.Scope.Name)
 	c.has(c.see(200, ""), "1 was given up")
 	page := c.press(200, "discarded/g1/retry")
 	c.has(page, "The job runs again.", ">extract</td>")
