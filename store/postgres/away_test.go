@@ -81,7 +81,7 @@ func TestServerThatHangs(t *testing.T) {
 	defer between.cut() // the store would wait long for a good-bye
 	u.Host = between.Addr().String()
 	q := u.Query()
-	q.Set("connect_timeout", "1")
+	q.Set("connect_timeout", "3") // a busy machine takes its time over the connections that are to be made
 	u.RawQuery = q.Encode()
 	s := open(t, u.String())
 	if err := s.Migrate(t.Context()); err != nil {
