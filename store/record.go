@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/oxbow-memory/oxbow"
 )
@@ -37,6 +38,10 @@ type TurnWords struct {
 	Parts     []oxbow.Part `json:"parts,omitempty"`
 }
 
+// cancelled is what River puts before the message of a job that ended by it: the name
+// of a type, which says nothing to a person.
+const cancelled = "JobCancelError: "
+
 // JobErrors gives the messages of River's attempt errors, oldest first.
 func JobErrors(stored string) ([]string, error) {
 	var attempts []struct {
@@ -47,7 +52,7 @@ func JobErrors(stored string) ([]string, error) {
 	}
 	out := make([]string, len(attempts))
 	for i, a := range attempts {
-		out[i] = a.Error
+		out[i] = strings.TrimPrefix(a.Error, cancelled)
 	}
 	return out, nil
 }

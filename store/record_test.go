@@ -35,7 +35,7 @@ func TestJobErrors(t *testing.T) {
 
 	t.Run("are the messages of the attempts, oldest first", func(t *testing.T) {
 		t.Parallel()
-		got, err := store.JobErrors(`[{"at":"2024-01-01T00:00:00Z","attempt":1,"error":"first","trace":""},{"error":"second"}]`)
+		got, err := store.JobErrors(`[{"at":"2024-01-01T00:00:00Z","attempt":1,"error":"first","trace":""},{"error":"JobCancelError: second"}]`)
 		if err != nil || !slices.Equal(got, []string{"first", "second"}) {
 			t.Fatalf("got %v and %v", got, err)
 		}

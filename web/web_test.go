@@ -240,6 +240,10 @@ func pagesShow(c *console) {
 	c.has(c.see(200, "memories"), "tea: black with milk")
 	c.has(c.see(200, "memories/"+old.ID), "<h2>What happened</h2>", "Believed from 29 April 2026 to 30 April 2026.")
 	c.has(c.see(200, "schedule"), "decay", "0 3 * * *")
+	// What a run counted is not all change: it may have refused, or looked and found nothing.
+	run := oxbow.Run{ID: oxbow.NewID("run", "refusing"), Scope: c.Scope, Name: "cluster", Status: oxbow.RunDone, Trigger: "schedule", Counts: map[string]int{"refused": 1}, About: lab.Start, StartedAt: lab.Start}
+	c.Must(c.DB.InTx(c.Ctx, func(ctx context.Context, tx store.Tx) error { return tx.PutRun(ctx, run) }))
+	c.has(c.see(200, "runs/"+run.ID), "What it did: refused 1.", "It changed nothing.")
 }
 
 // hostile is what a page must only ever show as text.
