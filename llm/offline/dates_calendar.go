@@ -27,6 +27,9 @@ var joint = regexp.MustCompile(`[-/.]`)
 // 2018-07.
 func (p dateParser) joined(i int) (found, bool) {
 	w := strings.TrimSuffix(p.low(i), "'s")
+	if !strings.ContainsAny(w, "-/.0123456789") {
+		return found{}, false
+	}
 	parts := joint.Split(w, -1)
 	if len(parts) == 1 {
 		cut := strings.IndexAny(w, "0123456789")

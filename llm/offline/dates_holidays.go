@@ -83,6 +83,18 @@ func (p dateParser) holiday(i int) (found, bool) {
 	return found{from: i, to: to, day: t, passed: shift < 0}, ok
 }
 
+// festivalBegins holds the first words of the names of holidays: one, two, up to all.
+var festivalBegins = func() map[string]bool {
+	out := map[string]bool{}
+	for name := range festivals {
+		words := strings.Fields(name)
+		for n := range words {
+			out[strings.Join(words[:n+1], " ")] = true
+		}
+	}
+	return out
+}()
+
 // festivalAt gives the longest name of a holiday at i, and where it ends.
 func (p dateParser) festivalAt(i int) (festival, string, int) {
 	var best festival
@@ -96,6 +108,9 @@ func (p dateParser) festivalAt(i int) (festival, string, int) {
 			}
 			have += w
 			n++
+		}
+		if have != "" && !festivalBegins[have] {
+			break
 		}
 		if f, ok := festivals[have]; ok {
 			best, name, to = f, have, j+1

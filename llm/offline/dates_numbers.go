@@ -12,6 +12,9 @@ var counts = map[string]int{
 	"seventeen": 17, "eighteen": 18, "nineteen": 19, "couple": 2, "few": 3,
 }
 
+// centuries are the words that begin a year in words: nineteen eighty-seven.
+var centuries = map[string]int{"seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20}
+
 var tens = map[string]int{"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 
 var ordinals = map[string]int{
@@ -23,7 +26,7 @@ var ordinals = map[string]int{
 // count reads a number of things at i: 3, three, twenty-one, a couple of.
 func (p dateParser) count(i int) (n, to int) {
 	w := p.low(i)
-	if v, err := strconv.Atoi(w); err == nil && v > 0 && v < 1000 {
+	if v, ok := wholeNumber(w); ok && v > 0 && v < 1000 {
 		return v, i + 1
 	}
 	if (w == "a" || w == "the") && (p.low(i+1) == "couple" || p.low(i+1) == "few") {
@@ -79,8 +82,17 @@ func dayNumber(w string) (int, bool) {
 			break
 		}
 	}
+	n, ok := wholeNumber(w)
+	return n, ok && n >= 1 && n <= 31 && len(w) <= 2
+}
+
+// wholeNumber reads a whole number. Most words are none, and that costs no error to make.
+func wholeNumber(w string) (int, bool) {
+	if w == "" || w[0] > '9' {
+		return 0, false
+	}
 	n, err := strconv.Atoi(w)
-	return n, err == nil && n >= 1 && n <= 31 && len(w) <= 2
+	return n, err == nil
 }
 
 // isOrdinal tells whether a word is written as the number of a day: 15th, third.
@@ -157,11 +169,11 @@ func (p dateParser) year(i int) (y, to int) {
 	if n, ok := fourDigits(p.low(j)); ok {
 		return n, j + 1
 	}
-	if n, err := strconv.Atoi(p.low(j)); err == nil && len(p.low(j)) == 2 && (lead == "of" || p.quoted(j)) {
+	if n, ok := wholeNumber(p.low(j)); ok && len(p.low(j)) == 2 && (lead == "of" || p.quoted(j)) {
 		return century(n, p.today.Year()), j + 1
 	}
 	if p.low(j+1) == "year" && lead != "," {
-		if by, ok := map[string]int{"this": 0, "next": 1, "last": -1}[p.low(j)]; ok {
+		if by, ok := periods[p.low(j)]; ok {
 			return p.today.Year() + by, j + 2
 		}
 	}
@@ -172,8 +184,8 @@ func (p dateParser) year(i int) (y, to int) {
 }
 
 func fourDigits(w string) (int, bool) {
-	n, err := strconv.Atoi(w)
-	return n, err == nil && len(w) == 4 && n >= 1500 && n < 2200
+	n, ok := wholeNumber(w)
+	return n, ok && len(w) == 4 && n >= 1500 && n < 2200
 }
 
 // quoted tells whether an apostrophe stands before word i: '87.
@@ -202,7 +214,7 @@ func (p dateParser) yearWords(i int) (y, to int) {
 		}
 		return 2000, i + 2
 	}
-	head := map[string]int{"seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20}[p.low(i)]
+	head := centuries[p.low(i)]
 	if head == 0 {
 		return 0, i
 	}

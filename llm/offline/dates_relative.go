@@ -2,6 +2,15 @@ package offline
 
 import "time"
 
+// The words that lead a distance or a period, and which way they point: 1 is ahead.
+var (
+	periods       = map[string]int{"this": 0, "next": 1, "last": -1}
+	bearings      = map[string]int{"after": 1, "from": 1, "following": 1, "before": -1}
+	aheadOrBehind = map[string]int{"next": 1, "coming": 1, "following": 1, "last": -1, "past": -1, "previous": -1}
+	unitLeads     = map[string]int{"this": 0, "current": 0, "next": 1, "coming": 1, "following": 1, "last": -1, "previous": -1}
+	shortEnds     = map[string]string{"eod": "d", "eow": "w", "eom": "m", "eoq": "q", "eoy": "y"}
+)
+
 // distance reads what counts from another date: two weeks from tomorrow, 3 days
 // after January 12th, the day before Easter.
 func (p dateParser) distance(i int) (found, bool) {
@@ -13,7 +22,7 @@ func (p dateParser) distance(i int) (found, bool) {
 	if n == 0 || !ok || span == "h" || span == "n" {
 		return found{}, false
 	}
-	sign := map[string]int{"after": 1, "from": 1, "following": 1, "before": -1}[p.low(k+1)]
+	sign := bearings[p.low(k+1)]
 	if sign == 0 {
 		return found{}, false
 	}
@@ -78,9 +87,12 @@ func (p dateParser) relative(i int) (found, bool) {
 // window reads the next 5 days, the last 3 weeks, the past month.
 func (p dateParser) window(i int) (found, bool) {
 	j := skip(p, i, "the")
-	sign := map[string]int{"next": 1, "coming": 1, "following": 1, "last": -1, "past": -1, "previous": -1}[p.low(j)]
+	sign := aheadOrBehind[p.low(j)]
+	if sign == 0 {
+		return found{}, false
+	}
 	n, k := p.count(j + 1)
-	if sign == 0 || p.low(j) == "past" && n == 0 && p.low(j+1) == "" {
+	if p.low(j) == "past" && n == 0 && p.low(j+1) == "" {
 		return found{}, false
 	}
 	if n == 0 && p.low(j) == "past" {
@@ -185,7 +197,7 @@ func (p dateParser) isDayName(j int) bool {
 // weekAfter reads the week behind a weekday: next week, of next week, this week.
 func (p dateParser) weekAfter(i int) (int, bool) {
 	j := skip(p, i, "of")
-	shift, ok := map[string]int{"this": 0, "next": 1, "last": -1}[p.low(j)]
+	shift, ok := periods[p.low(j)]
 	return shift, ok && p.low(j+1) == "week"
 }
 
@@ -208,7 +220,7 @@ func (p dateParser) weekdayOfWeek(i int) (found, bool) {
 // thisNext reads this week, next month, this weekend, last year.
 func (p dateParser) thisNext(i int) (found, bool) {
 	lead, unit := p.low(i), p.low(i+1)
-	shift, ok := map[string]int{"this": 0, "current": 0, "next": 1, "coming": 1, "following": 1, "last": -1, "previous": -1}[lead]
+	shift, ok := unitLeads[lead]
 	if !ok {
 		return found{}, false
 	}
@@ -242,8 +254,7 @@ func (p dateParser) thisNext(i int) (found, bool) {
 
 // endOf reads end of the week, end of March, by eod.
 func (p dateParser) endOf(i int) (found, bool) {
-	short := map[string]string{"eod": "d", "eow": "w", "eom": "m", "eoq": "q", "eoy": "y"}
-	if span, ok := short[p.low(i)]; ok {
+	if span, ok := shortEnds[p.low(i)]; ok {
 		return found{from: i, to: i + 1, day: p.lastDay(span, 0)}, true
 	}
 	if p.low(i) != "end" {
@@ -326,7 +337,7 @@ var seasons = map[string]time.Month{"spring": 3, "summer": 6, "autumn": 9, "fall
 
 // season reads this summer, next winter, summer 2019: a season and no day.
 func (p dateParser) season(i int) (found, bool) {
-	shift, ok := map[string]int{"this": 0, "next": 1, "last": -1}[p.low(i)]
+	shift, ok := periods[p.low(i)]
 	j, y := i, 0
 	if ok {
 		j, y = i+1, p.today.Year()+shift
