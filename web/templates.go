@@ -20,7 +20,7 @@ func (c *Console) parse() {
 	funcs := template.FuncMap{
 		"plain": plain, "short": engine.Short, "when": when, "date": date, "soon": soon, "noun": noun, "dollars": dollars, "percent": percent, "day": engine.Day, "number": func(v float64) string { return fmt.Sprintf("%.2f", v) },
 		"age":  func(t, now time.Time) string { return recall.Age(t, now, time.UTC) },
-		"tabs": func() any { return tabs }, "root": func() string { return Root }, "static": address, "clip": clip, "hidden": hidden, "may": func(f frame, p string) bool { return f.May[oxbow.Permission(p)] },
+		"tabs": func() any { return tabs }, "root": func() string { return Root }, "static": address, "act": act, "clip": clip, "hidden": hidden, "may": func(f frame, p string) bool { return f.May[oxbow.Permission(p)] },
 		"tally": tally, "of": engine.OfJob, "verdict": func(v oxbow.Verdict) string { return strings.ReplaceAll(string(v.Relation), "_", " ") },
 		"tab":   func(page, path string) bool { return inTab[page] == path },
 		"slots": func() []string { return engine.Slots }, "middle": func(a, b int) int { return (a + b) / 2 },
@@ -38,6 +38,51 @@ func (c *Console) parse() {
 		}
 		c.templates[name] = template.Must(template.Must(base.Clone()).ParseFS(pages, "pages/"+e.Name()))
 	}
+}
+
+// action is a form without fields to fill in that stands behind the word for what
+// it does, and so asks once. Its parts are set one after the other, in a template.
+type action struct {
+	Path, What, Sure string // where it is sent, what it does, and the word on its button
+	Fields           []field
+	About            string // of what it does so, for who cannot see the row
+	Warning          string
+	Danger, Open     bool
+}
+
+type field struct{ Name, Value string }
+
+// act gives an action with its hidden fields, a name and a value each.
+func act(path, what, sure string, fields ...string) action {
+	a := action{Path: path, What: what, Sure: sure}
+	for i := 0; i+1 < len(fields); i += 2 {
+		a.Fields = append(a.Fields, field{fields[i], fields[i+1]})
+	}
+	return a
+}
+
+// Of says of what an action in a table's row is.
+func (a action) Of(about string) action {
+	a.About = about
+	return a
+}
+
+// Warned says what to know before.
+func (a action) Warned(words string) action {
+	a.Warning = words
+	return a
+}
+
+// Final warns of what cannot be undone.
+func (a action) Final(words string) action {
+	a.Danger = true
+	return a.Warned(words)
+}
+
+// Opened shows the form at once.
+func (a action) Opened(now bool) action {
+	a.Open = now
+	return a
 }
 
 // inTab says under which tab a page stands.

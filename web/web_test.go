@@ -81,6 +81,26 @@ func (c *console) press(status int, path string, fields ...string) string {
 	return c.body(status, path, res, err)
 }
 
+var (
+	formPath  = regexp.MustCompile(`action="([^"]*)"`)
+	formField = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
+)
+
+// click sends the form of a page that stands behind a word, as the page has it.
+func (c *console) click(page, what string) string {
+	c.Helper()
+	_, form, found := strings.Cut(page, ">"+what+"<")
+	if !found {
+		c.Fatalf("the page has no action %q:\n%s", what, page)
+	}
+	form, _, _ = strings.Cut(form, "</form>")
+	var fields []string
+	for _, m := range formField.FindAllStringSubmatch(form, -1) {
+		fields = append(fields, html.UnescapeString(m[1]), html.UnescapeString(m[2]))
+	}
+	return c.press(200, strings.TrimPrefix(html.UnescapeString(formPath.FindStringSubmatch(form)[1]), web.Root), fields...)
+}
+
 func (c *console) body(status int, path string, res *http.Response, err error) string {
 	c.Helper()
 	c.Must(err)
@@ -323,14 +343,14 @@ func actionsDecide(c *console) {
 	}
 	c.has(c.press(404, "review/keep", "keep", a.ID, "drop", "0000000000000000"), "there is no memory")
 	p := c.Remember(lab.Statement{Text: "milk: none", SaidAt: lab.Start.Add(-2 * time.Hour), Pinned: true})
-	n := c.Remember(lab.Statement{Text: "milk: much", SaidAt: lab.Start.Add(-time.Hour)})
+	c.Remember(lab.Statement{Text: "milk: much", SaidAt: lab.Start.Add(-time.Hour)})
 	c.finish()
 	page := c.see(200, "review")
 	c.has(page, "milk: none", "milk: much", "Keep both", "Yes: milk: none", `The other one is pinned: <a href="/console/memories/`+p.ID+`">unpin it</a> first.`)
 	if strings.Contains(page, "Yes: milk: much") {
 		c.Error("to set aside what is pinned is offered, and would be refused")
 	}
-	c.has(c.press(200, "review/both", "keep", p.ID, "beside", n.ID), "Both hold")
+	c.has(c.click(c.see(200, "review"), "Keep both"), "Both hold")
 	c.has(c.see(200, "review"), "No two memories that are believed contradict each other.")
 	c.has(c.press(409, "review/both", "keep", a.ID, "beside", b.ID), "not active any more")
 }
@@ -371,6 +391,7 @@ func actionsWork(c *console) {
 	}
 	c.has(c.see(200, "runs?plan=decay"), "What decay would change now", "Nothing in user:ada.", "Yes, run decay in every scope")
 	c.has(c.see(200, "runs?plan=decay&in=user:ada&now=1"), "Yes, run decay in user:ada")
+	c.has(c.click(c.see(200, "runs?plan=decay&in=user:ada"), "Run decay now"), "Started.")
 	c.has(c.press(200, "runs", "job", "decay", "scope", c.Scope.Name), "Started.")
 	c.press(404, "runs", "job", "decay", "scope", "nowhere")
 	c.has(c.see(200, "runs?name=write"), "Started by")
@@ -385,6 +406,7 @@ func actionsWork(c *console) {
 	c.has(c.press(422, "runs", "job", "everything"), "there is no job")
 	c.has(c.press(200, "queues/write/pause"), "Paused.", "paused")
 	c.has(c.press(200, "queues/write/resume"), "Resumed.")
+	c.has(c.click(c.click(c.see(200, "jobs"), "Pause"), "Resume"), "Resumed.")
 	c.has(c.press(200, "schedule/pause", "scope", c.Scope.Name, "name", "decay"), "Paused.")
 	c.has(c.press(200, "schedule/resume", "scope", c.Scope.Name, "name", "decay"), "Resumed.")
 	c.has(c.press(404, "jobs/99999/cancel"), "there is no job")
